@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* read() until n bytes are there; the system returns at most 2 GiB a call and may return less. */
+static ew_status read_all(int fd, uint8_t *to, uint64_t n, const char *path, ew_error *err) {
+    uint64_t done = 0;
+
+    while (done < n) {
+        const uint64_t left = n - done;
+        const ssize_t got = read(fd, to + done, left > (1u << 30) ? 1u << 30 : (size_t)left);
+
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            return fail_errno(err, "%s: read at byte %llu", path, (unsigned long long)done);
+        if (got == 0)
+            return fail(err, EW_EIO, "%s: ends at byte %llu while being read, expected %llu", path,
+                        (unsigned long long)done, (unsigned long long)n);
+        done += (uint64_t)got;
+    }
+    return EW_OK;
+}
+
+static ew_status open_regular(int *fd, uint64_t *size, const char *path, ew_error *err) {
+    struct stat st;
+
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) return fail_errno(err, "%s", path);
+    if (fstat(*fd, &st) != 0) return fail_errno(err, "%s", path);
+    if (S_ISDIR(st.st_mode)) return fail(err, EW_EFORMAT, "%s: is a directory", path);
+    if (!S_ISREG(st.st_mode)) return fail(err, EW_EFORMAT, "%s: is not a regular file", path);
+    *size = (uint64_t)st.st_size;
+    if (*size > SIZE_MAX / 2) return fail(err, EW_EFORMAT, "%s: too large to map", path);
+    return EW_OK;
+}
+
+ew_status file_map_open(file_map *out, const char *path, bool is_copy, ew_error *err) {
+    uint64_t size = 0;
+    void *p = MAP_FAILED;
+    int fd = -1;
+    ew_status rc;
+
+    *out = (file_map){0};
+    rc = open_regular(&fd, &size, path, err);
+    if (rc || size == 0) goto out;
+    if (is_copy) {
+        p = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+        if (p != MAP_FAILED) rc = read_all(fd, p, size, path, err);
+    } else {
+        p = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
+    }
+    if (p == MAP_FAILED) rc = fail_errno(err, "%s: map %llu bytes", path, (unsigned long long)size);
+    if (rc) goto out;
+    *out = (file_map){.data = p, .size = size, .is_copy = is_copy};
+    p = MAP_FAILED;
+out:
+    if (p != MAP_FAILED) munmap(p, (size_t)size);
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
+void file_map_close(file_map *m) {
+    union {
+        const uint8_t *c;
+        void *v;
+    } p = {m->data}; /* munmap takes no const */
+
+    if (m->data) munmap(p.v, (size_t)m->size);
+    *m = (file_map){0};
+}
+
+void file_map_prefault(const file_map *m, uint64_t off_bytes, uint64_t n) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t begin, end;
+
+    if (m->is_copy || off_bytes >= m->size) return;
+    if (n > m->size - off_bytes) n = m->size - off_bytes;
+    begin = off_bytes / page * page;
+    end = off_bytes + n;
+#ifdef MADV_POPULATE_READ
+    {
+        union {
+            const uint8_t *c;
+            void *v;
+        } p = {m->data + begin};
+
+        if (madvise(p.v, (size_t)(end - begin), MADV_POPULATE_READ) == 0) return;
+    }
+#endif
+    /* Older systems: touch a byte a page. The sum is kept so that the reads are. */
+    {
+        volatile uint8_t sink = 0;
+
+        for (uint64_t at = begin; at < end; at += page) sink = (uint8_t)(sink + m->data[at]);
+        (void)sink;
+    }
+}
+
+ew_status file_map_lock(const file_map *m, ew_error *err) {
+    if (!m->data || mlock(m->data, (size_t)m->size) == 0) return EW_OK;
+    return fail_errno(err, "mlock of %llu bytes (see `ulimit -l`)", (unsigned long long)m->size);
+}
+
+ew_status file_out_open(file_out *f, const char *path, ew_error *err) {
+    strbuf tmp;
+
+    *f = (file_out){.fd = -1};
+    strbuf_init(&tmp, 1 << 16);
+    strbuf_printf(&tmp, "%s.%ld.tmp", path, (long)getpid());
+    f->tmp = strbuf_take(&tmp, NULL);
+    f->path = mem_copy_str(path, strlen(path));
+    if (!f->tmp || !f->path) {
+        file_out_abort(f);
+        return fail(err, EW_ENOMEM, "%s: out of memory", path);
+    }
+    f->fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (f->fd < 0) {
+        const ew_status rc = fail_errno(err, "%s", f->tmp);
+
+        file_out_abort(f);
+        return rc;
+    }
+    return EW_OK;
+}
+
+ew_status file_out_write(file_out *f, const void *bytes, size_t n, ew_error *err) {
+    const uint8_t *p = bytes;
+
+    while (n) {
+        const ssize_t put = write(f->fd, p, n > (1u << 30) ? 1u << 30 : n);
+
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return fail_errno(err, "%s: write", f->path);
+        p += put;
+        n -= (size_t)put;
+    }
+    return EW_OK;
+}
+
+ew_status file_out_commit(file_out *f, ew_error *err) {
+    ew_status rc = EW_OK;
+
+    if (fsync(f->fd) != 0) rc = fail_errno(err, "%s: sync", f->path);
+    if (close(f->fd) != 0 && !rc) rc = fail_errno(err, "%s: close", f->path);
+    f->fd = -1;
+    if (!rc && rename(f->tmp, f->path) != 0) rc = fail_errno(err, "%s: rename", f->path);
+    if (!rc) {
+        mem_free(f->tmp);
+        f->tmp = NULL;
+    }
+    file_out_abort(f);
+    return rc;
+}
+
+void file_out_abort(file_out *f) {
+    if (f->fd >= 0) close(f->fd);
+    if (f->tmp) unlink(f->tmp);
+    mem_free(f->tmp);
+    mem_free(f->path);
+    *f = (file_out){.fd = -1};
+}
+
+ew_status file_read(char **out, size_t *n, const char *path, size_t max_bytes, ew_error *err) {
+    uint64_t size = 0;
+    char *p = NULL;
+    int fd = -1;
+    ew_status rc;
+
+    *out = NULL;
+    rc = open_regular(&fd, &size, path, err);
+    if (rc) goto out;
+    if (size > max_bytes) {
+        rc = fail(err, EW_EFORMAT, "%s: %llu bytes, at most %zu are read", path,
+                  (unsigned long long)size, max_bytes);
+        goto out;
+    }
+    p = mem_array((size_t)size + 1, 1);
+    if (!p) {
+        rc = fail(err, EW_ENOMEM, "%s: out of memory", path);
+        goto out;
+    }
+    rc = read_all(fd, (uint8_t *)p, size, path, err);
+    if (rc) goto out;
+    *out = p;
+    if (n) *n = (size_t)size;
+    p = NULL;
+out:
+    mem_free(p);
+    if (fd >= 0) close(fd);
+    return rc;
+}

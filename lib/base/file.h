@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files: read-only mappings, and writing through a temporary name so that a reader never sees half
+ * a file and a failure leaves what was there before. */
+#ifndef EW_BASE_FILE_H
+#define EW_BASE_FILE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    const uint8_t *data; /* NULL for an empty file */
+    uint64_t size;       /* bytes */
+    bool is_copy;        /* read into memory rather than mapped */
+} file_map;
+
+/* Maps path for reading. is_copy: reads the whole file into anonymous memory instead (--no-mmap).
+ * EW_EIO with the path and the system's reason, EW_EFORMAT for a directory or a device. */
+ew_status file_map_open(file_map *out, const char *path, bool is_copy, ew_error *err);
+void file_map_close(file_map *m); /* an empty {0} is fine; leaves it empty */
+
+/* Brings [off, off + n) into memory (page faults are paid here and not by the first token). */
+void file_map_prefault(const file_map *m, uint64_t off_bytes, uint64_t n);
+/* Locks the mapping into memory; EW_EIO names the limit when the system refuses. */
+ew_status file_map_lock(const file_map *m, ew_error *err);
+
+/* Writing: bytes go to "PATH.PID.tmp"; commit syncs and renames, abort removes. */
+typedef struct {
+    int fd;
+    char *path, *tmp;
+} file_out;
+
+ew_status file_out_open(file_out *f, const char *path, ew_error *err);
+ew_status file_out_write(file_out *f, const void *bytes, size_t n, ew_error *err);
+ew_status file_out_commit(file_out *f, ew_error *err); /* closes f in every case */
+void file_out_abort(file_out *f); /* fine after commit; an empty {.fd = -1} too */
+
+/* A whole small file as bytes and a NUL (mem_free). EW_EFORMAT when larger than max_bytes. */
+ew_status file_read(char **out, size_t *n, const char *path, size_t max_bytes, ew_error *err);
+
+#endif
