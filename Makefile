@@ -10,7 +10,7 @@ PKG_CONFIG ?= pkg-config
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Wwrite-strings -Wstrict-prototypes \
   -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wformat=2 -Wimplicit-fallthrough \
   -Wdouble-promotion -Wconversion -Wno-sign-conversion
-CFLAGS_BASE := -std=c17 -D_GNU_SOURCE -Iinclude -Ilib -I. $(WARN) -fvisibility=hidden \
+CFLAGS_BASE := -std=c17 -D_GNU_SOURCE -Iinclude -Ilib -Iapp -I. $(WARN) -fvisibility=hidden \
   -ffp-contract=off -fno-math-errno -pthread -MMD -MP -g
 OPT_release := -O3
 OPT_debug := -O1 -Werror

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command: finds the subcommand, runs it, and sees to it that what it wrote has arrived. */
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "edgewise.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const command commands[] = {
+    {"run", "chat with a model, or complete a prompt", cmd_run},
+};
+
+enum {
+    N_COMMAND = sizeof commands / sizeof commands[0]
+};
+
+static void print_help(void) {
+    fputs("usage: edgewise COMMAND [ARGUMENT...]\n\n"
+          "Runs GGUF language models on this machine.\n\nCommands:\n",
+          stdout);
+    for (size_t i = 0; i < N_COMMAND; i++)
+        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help         explain a command: edgewise help run\n"
+          "\nOptions:\n"
+          "  -h, --help     this text\n"
+          "  -v, --version  the version\n"
+          "\nExit status: 0 done, 1 failed (standard error says why), 2 wrong use, 130 Ctrl-C.\n",
+          stdout);
+}
+
+static const command *find_command(const char *name) {
+    for (size_t i = 0; i < N_COMMAND; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    const size_t n = strlen(name);
+    nearest f;
+
+    nearest_start(&f, name);
+    for (size_t i = 0; i < N_COMMAND; i++)
+        nearest_offer(&f, commands[i].name, strlen(commands[i].name));
+    if (name[0] == '-')
+        fprintf(stderr, "edgewise: unknown option %s\n", name);
+    else if (n > 5 && strcmp(name + n - 5, ".gguf") == 0)
+        fprintf(stderr, "edgewise: unknown command '%s'; to run that file: edgewise run %s\n", name,
+                name);
+    else if (f.name)
+        fprintf(stderr, "edgewise: unknown command '%s'; did you mean '%s'?\n", name, f.name);
+    else
+        fprintf(stderr, "edgewise: unknown command '%s'\n", name);
+    fputs("Try 'edgewise --help'.\n", stderr);
+    return EXIT_USAGE;
+}
+
+static int help_command(int argc, char **argv) {
+    char help[] = "--help";
+    const command *c;
+
+    if (argc < 2) {
+        print_help();
+        return EXIT_OK;
+    }
+    c = find_command(argv[1]);
+    if (!c) return unknown_command(argv[1]);
+    return c->run(2, (char *[]){argv[1], help, NULL});
+}
+
+static int dispatch(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "--help";
+    const command *c = find_command(name);
+
+    if (c) return c->run(argc - 1, argv + 1);
+    if (strcmp(name, "help") == 0) return help_command(argc - 1, argv + 1);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        print_help();
+        return EXIT_OK;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-v") == 0) {
+        printf("edgewise %s\n", ew_version());
+        return EXIT_OK;
+    }
+    return unknown_command(name);
+}
+
+int main(int argc, char **argv) {
+    int status;
+
+    /* A reader that goes away ends us quietly, also where a parent had the signal ignored. */
+    signal(SIGPIPE, SIG_DFL);
+    setlocale(LC_CTYPE, ""); /* for the line editor; numbers stay in the C locale */
+    status = dispatch(argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
+        fprintf(stderr, "edgewise: standard output: %s\n", strerror(errno ? errno : EIO));
+        status = EXIT_RUNTIME;
+    }
+    return status;
+}
