@@ -1,52 +1,148 @@
-# edgewise. `make run` and `make test` do all the set-up; see README.md.
-# V=asan | tsan | debug chooses a variant, each in its own folder under build/.
+# edgewise. `make run` and `make test` do all the set-up; docs/building.md has the rest.
+# V=debug | asan | tsan chooses a variant; each has its own folder under build/.
 
 V ?= release
 CC ?= cc
-B := build/$(V)
-PKGS_LIB := jansson libpcre2-8 libutf8proc
+CXX ?= c++
+AR ?= ar
+OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
+PREFIX ?= /usr/local
+ARCH ?= $(shell uname -m)
+OS ?= $(shell uname -s)
+B ?= build/$(V)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Wwrite-strings -Wstrict-prototypes \
   -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wformat=2 -Wimplicit-fallthrough \
   -Wdouble-promotion -Wconversion -Wno-sign-conversion
-CFLAGS_BASE := -std=c17 -D_GNU_SOURCE -Iinclude -Ilib -Iapp -I. $(WARN) -fvisibility=hidden \
-  -ffp-contract=off -fno-math-errno -pthread -MMD -MP -g
 OPT_release := -O3
 OPT_debug := -O1 -Werror
-OPT_asan := -O1 -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+OPT_asan := -O1 -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
+  -fno-omit-frame-pointer
 OPT_tsan := -O1 -Werror -fsanitize=thread
-ALL_CFLAGS = $(CFLAGS_BASE) $(OPT_$(V)) $(shell $(PKG_CONFIG) --cflags $(PKGS_LIB)) $(CFLAGS)
+OPT_fuzz := -O1 -Werror -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+OPT = $(OPT_$(V))
 
-LIB_SRC := $(wildcard lib/*/*.c lib/*/*/*.c)
-APP_SRC := $(wildcard app/*/*.c)
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
-APP_OBJ := $(APP_SRC:%.c=$(B)/%.o)
-LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS_LIB)) -lm
-APP_LIBS = $(shell $(PKG_CONFIG) --libs libedit)
+# Empty while the packages are not there yet: the targets that need them run deps first.
+pkg = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
+PKG_LIB := jansson libpcre2-8 libutf8proc
+PKG_CFLAGS := $(call pkg,--cflags $(PKG_LIB))
+PKG_LIBS := $(call pkg,--libs $(PKG_LIB))
+CMOCKA := $(call pkg,--cflags --libs cmocka)
+LIBEDIT := $(or $(call pkg,--libs libedit),-ledit)
 
-# Unit tests: tests/PART/NAME.c is one cmocka program; tests/support/ is linked into each.
-TEST_PARTS := base format text kernels backend model run plan api store
-TEST_SRC := $(foreach d,$(TEST_PARTS),$(wildcard tests/$(d)/*.c))
-TEST_BIN := $(TEST_SRC:%.c=$(B)/%)
-SUPPORT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Iinclude -Ilib -Iapp -I. $(WARN) -fvisibility=hidden \
+  -ffp-contract=off -fno-math-errno -pthread -MMD -MP -g $(OPT) $(PKG_CFLAGS) $(CFLAGS)
+LINK = $(CC) $(OPT) -pthread $(LDFLAGS) -o $@
+LIBS = $(PKG_LIBS) -lm
 
-all: $(B)/edgewise
-
-$(B)/edgewise: $(APP_OBJ) $(LIB_OBJ)
-	$(CC) $(OPT_$(V)) -pthread -o $@ $^ $(APP_LIBS) $(LIBS)
-
-$(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIB_OBJ)
-	$(CC) $(OPT_$(V)) -pthread -o $@ $^ $(LIBS) -lcmocka
-
-test: $(TEST_BIN)
-	tools/run-tests $(TEST_BIN)
-
+# Kernels for other processors are left out; inside lib/kernels/x86 and arm the file's name says
+# which instruction set its code, and nothing else, may use.
+OTHER_ARCH := $(if $(filter x86_64 amd64,$(ARCH)),,x86) $(if $(filter aarch64 arm64,$(ARCH)),,arm)
 $(B)/%_avx2.o: ISA := -mavx2 -mfma -mf16c
+
+# The program joins when the engine behind edgewise.h is whole.
+WHOLE := $(wildcard tests/build/embed.sh)
+LIB_SRC := $(filter-out $(OTHER_ARCH:%=lib/kernels/%/%),$(wildcard lib/*/*.c lib/*/*/*.c))
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+APP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard app/*/*.c))
+SUPPORT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
+TOOL_BIN := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c examples/*.c))
+# Unit tests: tests/PART/NAME.c is a program; tests/support/ is linked into each. Script tests:
+# tests/cli/NAME.sh for the program, tests/build/NAME.sh for what is built.
+TEST_SRC := $(filter-out tests/support/% tests/fuzz/%,$(wildcard tests/*/*.c))
+TEST_BIN := $(TEST_SRC:%.c=$(B)/%)
+TEST_SH := $(wildcard tests/build/*.sh $(if $(WHOLE),tests/cli/*.sh))
+FUZZ_BIN := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))
+
+PRODUCTS := $(B)/libedgewise.a $(if $(WHOLE),$(B)/edgewise)
+
+# VERBOSE=1 shows whole commands.
+Q := $(if $(VERBOSE),,@)
+say = $(if $(VERBOSE),,@echo "  $(1) $(patsubst $(B)/%,%,$(2))")
+
+# A sub-make for after deps: as wide as the machine unless the caller chose.
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+
+all: check-deps
+	$(AGAIN) products
+
+products: $(PRODUCTS)
+ifeq ($(V)$(B),releasebuild/release)
+	@cp -f $(PRODUCTS) .
+endif
+
+deps:
+	@tools/deps
+check-deps:
+	@tools/deps --check
+
+run: deps
+	$(AGAIN) products
+	@$(B)/edgewise run $(MODEL)
+
+test: deps
+	$(AGAIN) tests
+	@EDGEWISE=$(B)/edgewise B=$(B) V=$(V) CC="$(CC)" CXX="$(CXX)" \
+	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) $(FUZZ_BIN) $(TEST_SH)
+
+tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(if $(WHOLE),$(TOOL_BIN))
+
+fuzz-bins: $(FUZZ_BIN)
+fuzz-replay: fuzz-bins
+	@tools/run-tests $(FUZZ_BIN)
+# New inputs for S seconds a target, all targets or T.
+fuzz:
+	$(AGAIN) V=fuzz CC=clang fuzz-bins
+	@tools/fuzz $(or $(S),60) $(or $(T),$(notdir $(FUZZ_BIN)))
+
+# All objects as an ordinary archive, for what is built here, so that a test pays for what it uses;
+# and the library for others: one object in which only the public symbols are left global.
+$(B)/internal.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+$(B)/app.a: $(APP_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+$(B)/libedgewise.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(CC) -r -nostdlib -o $(B)/edgewise.o $^
+	$(Q)$(if $(filter Darwin,$(OS)),,$(OBJCOPY) --localize-hidden $(B)/edgewise.o)
+	$(Q)$(AR) rcs $@ $(B)/edgewise.o
+
+$(B)/edgewise: $(APP_OBJ) $(B)/internal.a
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBEDIT) $(LIBS)
+$(B)/examples/% $(B)/bench/%: $(B)/examples/%.o $(B)/internal.a
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBS)
+# A fuzz target's main: our own, which replays its corpus, or with V=fuzz the fuzzer's.
+FUZZ_MAIN := $(if $(filter fuzz,$(V)),,$(B)/tests/fuzz/replay/main.o)
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_MAIN) $(B)/internal.a
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) $(LIBS)
+$(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(B)/app.a $(B)/internal.a
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(CMOCKA) $(LIBEDIT) $(LIBS)
+
 $(B)/%.o: %.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ISA) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ISA) -c $< -o $@
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(B)/edgewise $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(B)/libedgewise.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 include/edgewise.h $(DESTDIR)$(PREFIX)/include
+
+clean:
+	rm -rf build edgewise libedgewise.a
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all test
+.PHONY: all products deps check-deps run test tests fuzz fuzz-bins fuzz-replay install clean
