@@ -2,6 +2,7 @@
 #include "cli/term.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 
@@ -16,7 +17,7 @@ enum {
     BAR_EVERY_US = 100000
 };
 
-static void say(const char *what, const char *fmt, va_list ap) {
+static void PRINTF_LIKE(2, 0) say(const char *what, const char *fmt, va_list ap) {
     fprintf(stderr, "edgewise: %s", what);
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
