@@ -32,8 +32,9 @@ typedef struct {
     gguf_type type;         /* of the value */
     gguf_type elem_type;    /* of an array's elements */
     uint64_t n_elem;        /* array length, 1 otherwise */
-    const uint8_t *data;    /* the value's bytes: a string's start at its 8-byte length */
-    uint64_t n_bytes;       /* all bytes of the value; checked to be in the file */
+    const uint8_t *data;    /* the value's bytes (an array's first element); a string's start at its
+                               8-byte length */
+    uint64_t n_bytes;       /* all bytes at data; checked to be in the file */
     const uint64_t *str_at; /* array of strings: offset of each from data; NULL otherwise */
 } gguf_kv;
 
@@ -44,8 +45,8 @@ typedef struct {
     uint64_t ne[4]; /* fastest-varying first; missing ones 1 */
     uint64_t n_bytes;
     uint64_t off_bytes;  /* from the start of its file */
-    const uint8_t *data; /* NULL when parsed from a header alone */
-    uint32_t part;
+    const uint8_t *data; /* n_bytes, in the file's bytes */
+    uint32_t part;       /* which file of a split set, from 0 */
 } gguf_tensor;
 
 typedef struct {
@@ -58,9 +59,10 @@ typedef struct {
     char **path;   /* their paths */
     size_t n_part;
     /* private: */
-    uint64_t *str_at;                /* all string offsets */
-    uint32_t *kv_slot, *tensor_slot; /* hash indexes by name */
-    size_t n_kv_slot, n_tensor_slot;
+    uint64_t *str_at; /* all string offsets */
+    size_t n_str;
+    const gguf_kv **kv_by_key; /* indexes sorted by name */
+    const gguf_tensor **tensor_by_name;
 } gguf;
 
 /* Opens path, or the whole set when it is any member of a split one. is_copy: see file_map_open. */
@@ -73,8 +75,9 @@ void gguf_close(gguf *g); /* an empty {0} is fine */
 const gguf_kv *gguf_find(const gguf *g, const char *key);
 const gguf_tensor *gguf_find_tensor(const gguf *g, str name);
 
-/* Typed reading, by any width of the same kind (files vary). False when absent or of another kind;
- * the _at forms read an element of an array. */
+/* Typed reading of element i (0 unless an array), by any width of the same kind, as files vary.
+ * False when kv is NULL, i is out of range or the value is of another kind; *out is then unchanged.
+ */
 bool gguf_kv_uint(const gguf_kv *kv, uint64_t i,
                   uint64_t *out); /* any integer type >= 0, or bool */
 bool gguf_kv_int(const gguf_kv *kv, uint64_t i, int64_t *out);
