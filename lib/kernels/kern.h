@@ -22,7 +22,8 @@ typedef enum {
     ACT_COUNT
 } act_form;
 
-/* 32 activations x = d * q with d = max|x| / 127, q rounded to nearest (ties away from zero). */
+/* 32 activations x = d * q with d = max|x| / 127, q rounded to nearest (ties to even). A block with
+ * a NaN or an infinity has d = NaN and q = 0: the fault shows in every result it enters. */
 typedef struct {
     float d;
     float s; /* d * sum of q: for types with an offset (Q4_1, Q5_1) */
@@ -81,12 +82,13 @@ typedef struct {
      * keys K (n_tok rows of kv_row_bytes(form, n), one after another): each row is read once. */
     void (*attn_qk[KVT_COUNT])(float *s, size_t s_stride, const float *q, const void *k,
                                float scale, size_t n_head, size_t n_tok, size_t n);
-    /* o[h * n + i] = o[h * n + i] * keep[h] + sum_t p[h * p_stride + t] * V[t, i] */
+    /* o[h * n + i] = o[h * n + i] * keep[h] + sum_t p[h * p_stride + t] * V[t, i], added token by
+     * token. Where keep[h] is 0, o is not read. */
     void (*attn_pv[KVT_COUNT])(float *o, const float *keep, const float *p, size_t p_stride,
                                const void *v, size_t n_head, size_t n_tok, size_t n);
     /* x[i] = exp(x[i] - max) for n values; returns their sum (added in a fixed order). */
     float (*exp_sum)(float *x, float max, size_t n);
-    float (*max_f32)(const float *x, size_t n); /* n >= 1 */
+    float (*max_f32)(const float *x, size_t n); /* n >= 1; NaN if there is one */
 
     /* Sum of the 64-bit words of n bytes (n % 64 == 0): reads memory as fast as the core can. */
     uint64_t (*read_sum)(const void *p, size_t n);
@@ -112,7 +114,6 @@ uint16_t f32_to_f16(float f); /* nearest even; overflow gives infinity, NaN stay
 
 /* Filled by instruction set; each overrides slots of t. */
 void kern_fill_generic(kern_table *t);
-void kern_fill_avx2(kern_table *t);
-void kern_fill_neon(kern_table *t);
+void kern_fill_avx2(kern_table *t); /* x86-64 builds only */
 
 #endif
