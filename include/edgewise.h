@@ -114,9 +114,9 @@ EW_API ew_status ew_cpu_mask_parse(const char *s, uint32_t *out,
 
 /* What the machine offers, read from the system at each call. 0 where it can't be told. */
 typedef struct ew_machine {
-    size_t size;               /* sizeof(ew_machine), set by the caller */
-    int32_t n_core_usable;     /* physical cores, less what affinity and a CPU quota take away */
-    uint64_t memory_physical;  /* bytes */
+    size_t size;              /* sizeof(ew_machine), set by the caller */
+    int32_t n_core_usable;    /* physical (performance) cores that affinity and a CPU quota leave */
+    uint64_t memory_physical; /* bytes */
     uint64_t memory_available; /* bytes: free + reclaimable, within a cgroup's limit */
     uint64_t swap_used;        /* bytes */
     char cpu_name[64];
