@@ -88,6 +88,7 @@ test: deps
 	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) $(FUZZ_BIN) $(TEST_SH)
 
 tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(if $(WHOLE),$(TOOL_BIN))
+	@:
 
 fuzz-bins: $(FUZZ_BIN)
 fuzz-replay: fuzz-bins

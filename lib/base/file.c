@@ -33,7 +33,8 @@ static ew_status read_all(int fd, uint8_t *to, uint64_t n, const char *path, ew_
 static ew_status open_regular(int *fd, uint64_t *size, const char *path, ew_error *err) {
     struct stat st;
 
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Without O_NONBLOCK a pipe that nobody writes to would block here for ever. */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0) return fail_errno(err, "%s", path);
     if (fstat(*fd, &st) != 0) return fail_errno(err, "%s", path);
     if (S_ISDIR(st.st_mode)) return fail(err, EW_EFORMAT, "%s: is a directory", path);
@@ -111,9 +112,13 @@ ew_status file_map_lock(const file_map *m, ew_error *err) {
 }
 
 ew_status file_out_open(file_out *f, const char *path, ew_error *err) {
+    struct stat st;
     strbuf tmp;
 
     *f = (file_out){.fd = -1};
+    /* Renaming would say so too, but only after all has been written. */
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return fail(err, EW_EIO, "%s: is a directory", path);
     strbuf_init(&tmp, 1 << 16);
     strbuf_printf(&tmp, "%s.%ld.tmp", path, (long)getpid());
     f->tmp = strbuf_take(&tmp, NULL);
@@ -124,7 +129,7 @@ ew_status file_out_open(file_out *f, const char *path, ew_error *err) {
     }
     f->fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (f->fd < 0) {
-        const ew_status rc = fail_errno(err, "%s", f->tmp);
+        const ew_status rc = fail_errno(err, "%s: create", path);
 
         file_out_abort(f);
         return rc;
