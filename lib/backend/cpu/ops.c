@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Work is cut by rows of the weights: each piece of a matrix is streamed once by one thread, which
+ * is the whole cost of decoding. Pieces are small enough that a slow thread holds the others up by
+ * little, and large enough that taking one costs nothing. */
+#include "backend/cpu/ops.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    ROW_UNIT = 8,           /* rows are cut at multiples of this, so that kernels may block by 8 */
+    ROWS_MAX = 64,          /* rows of a piece: a tile of results stays in the second-level cache */
+    PIECE_BYTES = 96 << 10, /* of weights: a few microseconds of reading */
+    TOKENS_BLOCK = 32       /* tokens multiplied with a piece before the next ones */
+};
+
+void engine_log(const ew_engine *e, ew_log_level level, const char *fmt, ...) {
+    char text[512];
+    va_list ap;
+
+    if (!e->log) return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    e->log(e->log_ctx, level, text);
+}
+
+size_t cpu_tile_floats(size_t chunk_tokens) {
+    return chunk_tokens * ROWS_MAX;
+}
+
+/* Rows of a piece of w: a share of the matrix for each thread several times over, within limits. */
+static size_t piece_rows(const weight *w, size_t n_threads) {
+    size_t rows = PIECE_BYTES / w->row_bytes;
+    const size_t share = w->n_out / (n_threads * 4);
+
+    if (rows > share) rows = share;
+    if (rows > ROWS_MAX) rows = ROWS_MAX;
+    rows = rows / ROW_UNIT * ROW_UNIT;
+    return rows ? rows : ROW_UNIT;
+}
+
+/* y[t * y_stride + r] for rows [r0, r0 + n_row) of w and all tokens. y points at row r0. */
+static void multiply(const ew_engine *e, const cpu_work *work, const weight *w, size_t r0,
+                     size_t n_row, const acts *x, size_t n_tok, float *y, size_t y_stride) {
+    const uint8_t *rows = w->data + r0 * w->row_bytes;
+    const void *in = w->form == ACT_F32 ? (const void *)x->f32 : x->q[w->form];
+    const size_t x_bytes = w->form == ACT_F32 ? x->n * sizeof(float) : act_bytes(w->form, w->n_in);
+
+    if (w->form != act_of(w->type)) { /* evaluation in float */
+        for (size_t r = 0; r < n_row; r++) {
+            e->kern.dequant[w->type](work->row, rows + r * w->row_bytes, w->n_in);
+            for (size_t t = 0; t < n_tok; t++)
+                y[t * y_stride + r] = e->kern.dot_f32(x->f32 + t * x->n, work->row, w->n_in);
+        }
+        return;
+    }
+    for (size_t t = 0; t < n_tok; t += TOKENS_BLOCK) {
+        const size_t m = n_tok - t < TOKENS_BLOCK ? n_tok - t : TOKENS_BLOCK;
+
+        e->kern.matmul[w->type](y + t * y_stride, y_stride, rows, w->row_bytes,
+                                (const uint8_t *)in + t * x_bytes, x_bytes, n_row, m, w->n_in);
+    }
+}
+
+/* Rows [r0, r0 + n) of one product, with its bias and sum. */
+static void product_piece(const ew_engine *e, cpu_work *work, const product *p, size_t r0, size_t n,
+                          const acts *x, size_t n_tok) {
+    float *out = p->is_add ? work->tile : p->y + r0;
+    const size_t stride = p->is_add ? n : p->y_stride;
+
+    multiply(e, work, p->w, r0, n, x, n_tok, out, stride);
+    if (p->bias)
+        for (size_t t = 0; t < n_tok; t++) e->kern.add_f32(out + t * stride, p->bias + r0, n);
+    if (p->is_add)
+        for (size_t t = 0; t < n_tok; t++)
+            e->kern.add_f32(p->y + t * p->y_stride + r0, out + t * stride, n);
+}
+
+void cpu_products(const ew_engine *e, cpu_work *work, const product *p, size_t n_p, const acts *x,
+                  size_t n_tok) {
+    size_t step[CPU_PRODUCTS], first[CPU_PRODUCTS + 1], b, end;
+
+    first[0] = 0;
+    for (size_t i = 0; i < n_p; i++) {
+        step[i] = piece_rows(p[i].w, (size_t)pool_size(e->pool));
+        first[i + 1] = first[i] + (p[i].w->n_out + step[i] - 1) / step[i];
+    }
+    while (pool_take(e->pool, first[n_p], 1, &b, &end)) {
+        size_t i = 0, r0, n;
+
+        while (b >= first[i + 1]) i++;
+        r0 = (b - first[i]) * step[i];
+        n = p[i].w->n_out - r0 < step[i] ? p[i].w->n_out - r0 : step[i];
+        product_piece(e, work, &p[i], r0, n, x, n_tok);
+    }
+}
+
+void cpu_gate_up(const ew_engine *e, cpu_work *work, const weight *gate, const weight *up,
+                 const acts *x, float *y, size_t n_tok) {
+    const size_t step = piece_rows(gate, (size_t)pool_size(e->pool));
+    const size_t stride = gate->n_out;
+    size_t b, end;
+
+    while (pool_take(e->pool, gate->n_out, step, &b, &end)) {
+        const size_t n = end - b;
+
+        multiply(e, work, gate, b, n, x, n_tok, y + b, stride);
+        multiply(e, work, up, b, n, x, n_tok, work->tile, n);
+        for (size_t t = 0; t < n_tok; t++)
+            e->kern.silu_mul(y + t * stride + b, work->tile + t * n, n);
+    }
+}
+
+void cpu_quantise(const ew_engine *e, const acts *x, unsigned forms, size_t t) {
+    for (act_form f = ACT_F32; f < ACT_COUNT; f++) {
+        if (f == ACT_F32 || !(forms >> f & 1u)) continue;
+        e->kern.quant_act[f]((uint8_t *)x->q[f] + t * act_bytes(f, x->n), x->f32 + t * x->n, x->n);
+    }
+}
+
+void cpu_embed(const ew_engine *e, const weight *w, int32_t id, float *y) {
+    e->kern.dequant[w->type](y, w->data + (size_t)id * w->row_bytes, w->n_in);
+}

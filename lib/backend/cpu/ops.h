@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operations of a step on the CPU. All are called by every thread of the pool together (ith tells
+ * them apart) and share the work through pool_take(); none of them waits: the caller puts a
+ * pool_barrier() where the next stage reads what this one wrote, and one between two calls. */
+#ifndef EW_BACKEND_CPU_OPS_H
+#define EW_BACKEND_CPU_OPS_H
+
+#include "backend/engine.h"
+#include "backend/weight.h"
+
+/* Activations of n_tok tokens: as floats, and in the 8-bit forms that the weights at hand need. */
+typedef struct {
+    float *f32;         /* [n_tok, n] */
+    void *q[ACT_COUNT]; /* [n_tok, act_bytes(form, n)]; q[ACT_F32] is unused */
+    size_t n;           /* values a token */
+} acts;
+
+/* Thread-private work space, one a thread. */
+typedef struct {
+    float *tile;   /* cpu_tile_floats(chunk) */
+    float *row;    /* the longest row of any weight: dequantised when evaluating in float */
+    float *scores; /* attention: [group, page_tokens + 3] */
+} cpu_work;
+
+size_t cpu_tile_floats(size_t chunk_tokens);
+
+/* One matrix product of a stage: y[t, r] (+)= W x[t] + bias. */
+typedef struct {
+    const weight *w;
+    const float *bias; /* [n_out] or NULL */
+    float *y;          /* [n_tok, y_stride] */
+    size_t y_stride;
+    bool is_add; /* add to y instead of storing */
+} product;
+
+/* Up to CPU_PRODUCTS products of the same activations, rows of all shared out together. */
+enum {
+    CPU_PRODUCTS = 4
+};
+void cpu_products(const ew_engine *e, cpu_work *work, const product *p, size_t n_p, const acts *x,
+                  size_t n_tok);
+
+/* y[t, r] = silu(gate x[t])[r] * (up x[t])[r] */
+void cpu_gate_up(const ew_engine *e, cpu_work *work, const weight *gate, const weight *up,
+                 const acts *x, float *y, size_t n_tok);
+
+/* Brings token t's floats into the forms of the bit set (1 << form). */
+void cpu_quantise(const ew_engine *e, const acts *x, unsigned forms, size_t t);
+
+/* Row `id` of an embedding matrix as floats. */
+void cpu_embed(const ew_engine *e, const weight *w, int32_t id, float *y);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A weight matrix where the backend keeps it. The walk never looks inside: it hands weights to the
+ * backend's products, so that another memory order or another device changes this file alone. */
+#ifndef EW_BACKEND_WEIGHT_H
+#define EW_BACKEND_WEIGHT_H
+
+#include "kernels/kern.h"
+
+typedef struct {
+    const uint8_t
+        *data; /* [n_out, n_in] in rows of row_bytes; NULL: the model has no such matrix */
+    elem_type type;
+    act_form form; /* the form its activations must have; ACT_F32 for evaluation in float */
+    size_t n_in, n_out, row_bytes;
+} weight;
+
+#endif
