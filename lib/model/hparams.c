@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hyper-parameters from metadata. Every number is bounded here, so that no later product of them
+ * can overflow and nothing absurd is allocated. */
+#include "base/mem.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum {
+    MAX_LAYERS = 4096,
+    MAX_WIDTH = 1 << 20, /* embedding, feed-forward */
+    MAX_HEADS = 4096,
+    MAX_HEAD_DIM = 4096,
+    MAX_CTX = 1 << 28 /* tokens */
+};
+
+typedef struct {
+    const gguf *g;
+    const char *file;
+    str arch;
+    char key[128]; /* the key being read */
+    ew_error *err;
+} reader;
+
+static const gguf_kv *find(reader *r, const char *suffix) {
+    snprintf(r->key, sizeof r->key, "%.*s.%s", (int)r->arch.n, r->arch.p, suffix);
+    return gguf_find(r->g, r->key);
+}
+
+/* An unsigned number in [min, max], or `missing` when the key is absent (missing 0: required).
+ * An array gives its element i. */
+static ew_status read_uint(reader *r, const char *suffix, uint64_t i, uint64_t min, uint64_t max,
+                           uint32_t missing, uint32_t *out) {
+    const gguf_kv *kv = find(r, suffix);
+    uint64_t v;
+
+    if (!kv && !missing) return fail(r->err, EW_EFORMAT, "%s: metadata has no %s", r->file, r->key);
+    if (!kv) {
+        *out = missing;
+        return EW_OK;
+    }
+    if (kv->type == GGUF_ARRAY && i >= kv->n_elem)
+        return fail(r->err, EW_EFORMAT,
+                    "%s: %s has %" PRIu64 " elements, layer %" PRIu64 " needs one", r->file, r->key,
+                    kv->n_elem, i);
+    if (!gguf_kv_uint(kv, kv->type == GGUF_ARRAY ? i : 0, &v))
+        return fail(r->err, EW_EFORMAT, "%s: %s is not an unsigned number but %s", r->file, r->key,
+                    gguf_type_name(kv->type == GGUF_ARRAY ? kv->elem_type : kv->type));
+    if (v < min || v > max)
+        return fail(r->err, EW_EFORMAT, "%s: %s is %" PRIu64 ", allowed is %" PRIu64 " to %" PRIu64,
+                    r->file, r->key, v, min, max);
+    *out = (uint32_t)v;
+    return EW_OK;
+}
+
+static ew_status read_float(reader *r, const char *suffix, double min, double max, double missing,
+                            double *out) {
+    const gguf_kv *kv = find(r, suffix);
+    double v;
+
+    *out = missing;
+    if (!kv) return EW_OK;
+    if (!gguf_kv_float(kv, 0, &v))
+        return fail(r->err, EW_EFORMAT, "%s: %s is not a floating-point number but %s", r->file,
+                    r->key, gguf_type_name(kv->type));
+    if (!(v >= min && v <= max))
+        return fail(r->err, EW_EFORMAT, "%s: %s is %g, allowed is %g to %g", r->file, r->key, v,
+                    min, max);
+    *out = v;
+    return EW_OK;
+}
+
+static ew_status read_scaling_kind(reader *r, rope_params *rope) {
+    const gguf_kv *kv = find(r, "rope.scaling.type");
+    str s;
+
+    rope->scaling = ROPE_SCALE_NONE;
+    if (!kv) return EW_OK;
+    if (!gguf_kv_str(kv, 0, &s))
+        return fail(r->err, EW_EFORMAT, "%s: %s is not a string", r->file, r->key);
+    if (str_is(s, "linear"))
+        rope->scaling = ROPE_SCALE_LINEAR;
+    else if (str_is(s, "yarn"))
+        rope->scaling = ROPE_SCALE_YARN;
+    else if (!str_is(s, "none"))
+        return fail(r->err, EW_EUNSUPPORTED,
+                    "%s: %s is \"%.*s\"; supported are none, linear and yarn", r->file, r->key,
+                    (int)(s.n < 32 ? s.n : 32), s.p);
+    return EW_OK;
+}
+
+static ew_status read_rope(reader *r, hparams *hp) {
+    rope_params *rope = &hp->rope;
+    ew_status rc;
+
+    rc = read_uint(r, "rope.dimension_count", 0, 2, hp->head_dim_k, hp->head_dim_k, &rope->n_rot);
+    if (rc) return rc;
+    if (rope->n_rot % 2)
+        return fail(r->err, EW_EFORMAT, "%s: %s is %u, which is odd", r->file, r->key, rope->n_rot);
+    rc = read_float(r, "rope.freq_base", 1e-3, 1e12, 10000.0, &rope->base);
+    if (!rc) rc = read_scaling_kind(r, rope);
+    if (!rc) rc = read_float(r, "rope.scale_linear", 1e-3, 1e6, 1.0, &rope->factor);
+    if (rc) return rc;
+    if (rope->factor != 1.0 && rope->scaling == ROPE_SCALE_NONE) rope->scaling = ROPE_SCALE_LINEAR;
+    rc = read_float(r, "rope.scaling.factor", 1e-3, 1e6, rope->factor, &rope->factor);
+    if (!rc) rc = read_float(r, "rope.scaling.attn_factor", 1e-6, 1e6, 1.0, &rope->attn_factor);
+    if (!rc) rc = read_float(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 32.0, &rope->beta_fast);
+    if (!rc) rc = read_float(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 1.0, &rope->beta_slow);
+    if (!rc) {
+        uint32_t orig = 0;
+
+        rc = read_uint(r, "rope.scaling.original_context_length", 0, 1, MAX_CTX, hp->ctx_train,
+                       &orig);
+        rope->orig_ctx = orig;
+    }
+    return rc;
+}
+
+static ew_status read_layer(reader *r, hparams *hp, layer *l, uint64_t i) {
+    ew_status rc = read_uint(r, "attention.head_count", i, 1, MAX_HEADS, 0, &l->n_head);
+
+    if (!rc)
+        rc = read_uint(r, "attention.head_count_kv", i, 1, MAX_HEADS, l->n_head, &l->n_head_kv);
+    if (!rc && l->n_head % l->n_head_kv)
+        rc = fail(r->err, EW_EFORMAT,
+                  "%s: layer %" PRIu64 ": %u heads can't share %u key/value heads", r->file, i,
+                  l->n_head, l->n_head_kv);
+    if (!rc) rc = read_uint(r, "feed_forward_length", i, 1, MAX_WIDTH, 0, &l->n_ff);
+    if (rc) return rc;
+    if (l->n_head > hp->n_head_max) hp->n_head_max = l->n_head;
+    if (l->n_head_kv > hp->n_head_kv_max) hp->n_head_kv_max = l->n_head_kv;
+    if (l->n_ff > hp->n_ff_max) hp->n_ff_max = l->n_ff;
+    return EW_OK;
+}
+
+/* Head sizes: given, or the embedding shared out among the heads of the first layer. */
+static ew_status read_head_dims(reader *r, hparams *hp, uint32_t n_head) {
+    const uint32_t shared = hp->n_embd / n_head;
+    ew_status rc;
+
+    if (!find(r, "attention.key_length") && (shared == 0 || hp->n_embd % n_head))
+        return fail(r->err, EW_EFORMAT, "%s: an embedding of %u can't be shared by %u heads",
+                    r->file, hp->n_embd, n_head);
+    rc = read_uint(r, "attention.key_length", 0, 2, MAX_HEAD_DIM, shared, &hp->head_dim_k);
+    if (!rc)
+        rc = read_uint(r, "attention.value_length", 0, 1, MAX_HEAD_DIM, hp->head_dim_k,
+                       &hp->head_dim_v);
+    return rc;
+}
+
+static ew_status refuse_experts(reader *r) {
+    uint32_t n = 0;
+    ew_status rc = EW_OK;
+
+    if (find(r, "expert_count")) rc = read_uint(r, "expert_count", 0, 0, UINT32_MAX, 0, &n);
+    if (!rc && n)
+        rc = fail(r->err, EW_EUNSUPPORTED,
+                  "%s: %s is %u: mixture-of-experts models are not supported yet, dense ones are",
+                  r->file, r->key, n);
+    return rc;
+}
+
+ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g, const char *name,
+                       ew_error *err) {
+    reader r = {.g = g, .file = name, .arch = str_of(a->name), .err = err};
+    layer *l = NULL;
+    double eps = 0;
+    ew_status rc;
+
+    *hp = (hparams){0};
+    *layers = NULL;
+    rc = read_uint(&r, "block_count", 0, 1, MAX_LAYERS, 0, &hp->n_layer);
+    if (!rc) rc = read_uint(&r, "embedding_length", 0, 1, MAX_WIDTH, 0, &hp->n_embd);
+    if (!rc) rc = read_uint(&r, "context_length", 0, 1, MAX_CTX, 0, &hp->ctx_train);
+    if (!rc) rc = refuse_experts(&r);
+    if (rc) return rc;
+    l = mem_array(hp->n_layer, sizeof *l);
+    if (!l) return fail(err, EW_ENOMEM, "%s: out of memory", name);
+    for (uint32_t i = 0; i < hp->n_layer && !rc; i++) rc = read_layer(&r, hp, &l[i], i);
+    if (!rc) rc = read_head_dims(&r, hp, l[0].n_head);
+    if (!rc) rc = read_float(&r, "attention.layer_norm_rms_epsilon", 0, 1, 1e-5, &eps);
+    hp->norm_eps = (float)eps;
+    if (!rc) rc = read_rope(&r, hp);
+    if (rc) {
+        mem_free(l);
+        return rc;
+    }
+    *layers = l;
+    return EW_OK;
+}

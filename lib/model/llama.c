@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * llama: Llama 1 to 3, Mistral, TinyLlama, SmolLM, the Llama distills of DeepSeek-R1. Converted
+ * files have q and k rows re-ordered so that rotary pairs are neighbours. */
+#include "model/arch.h"
+
+const arch arch_llama = {
+    .name = "llama",
+    .rope = ROPE_NORM,
+    .slots = {slots_dense, slots_any_bias},
+};

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening a model: metadata and tensors are bound to the descriptor's slots, every shape and type
+ * checked before anything is evaluated. Matrices stay where the file is mapped. */
+#include "base/mem.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ALIGN_DATA = 4,      /* what the kernels' reads need of a row's start */
+    ALIGN_COPY = 64,     /* where a tensor of a badly aligned file is copied to */
+    PREFAULT = 64 << 20, /* bytes between two calls of progress() */
+    SAMPLE = 64          /* bytes of each tensor that enter the fingerprint */
+};
+
+/* State of binding one file's tensors. With m->vectors NULL only checks are made. */
+typedef struct {
+    ew_model *m;
+    bool is_float; /* evaluate in float */
+    bool *is_used; /* [n_tensor], may be NULL */
+    size_t copied; /* bytes of m->copy in use */
+    ew_error *err;
+} binder;
+
+static uint32_t dim_size(const hparams *hp, const layer *l, dim d) {
+    switch (d) {
+    case DIM_EMBD:
+        return hp->n_embd;
+    case DIM_Q:
+        return l->n_head * hp->head_dim_k;
+    case DIM_K:
+        return l->n_head_kv * hp->head_dim_k;
+    case DIM_V:
+        return l->n_head_kv * hp->head_dim_v;
+    case DIM_O:
+        return l->n_head * hp->head_dim_v;
+    case DIM_FF:
+        return l->n_ff;
+    }
+    return 0;
+}
+
+static bool is_misaligned(const gguf_tensor *t) {
+    return (uintptr_t)t->data % ALIGN_DATA != 0;
+}
+
+static size_t copy_bytes(const gguf_tensor *t) {
+    return (size_t)((t->n_bytes + ALIGN_COPY - 1) / ALIGN_COPY * ALIGN_COPY);
+}
+
+/* The tensor with this name and shape [n0] or [n0, n1]. *out is NULL for an absent optional one. */
+static ew_status find_tensor(binder *b, const char *name, bool is_optional, uint64_t n0,
+                             uint64_t n1, const gguf_tensor **out) {
+    const char *file = b->m->path;
+    const gguf_tensor *t = gguf_find_tensor(b->m->g, str_of(name));
+
+    *out = NULL;
+    if (!t && is_optional) return EW_OK;
+    if (!t) return fail(b->err, EW_EFORMAT, "%s: has no tensor %s", file, name);
+    if (t->ne[0] != n0 || t->ne[1] != n1 || t->ne[2] != 1 || t->ne[3] != 1)
+        return fail(b->err, EW_EFORMAT,
+                    "%s: tensor %s: shape is [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
+                    "], the metadata call for [%" PRIu64 ", %" PRIu64 "]",
+                    file, name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], n0, n1);
+    if (!type_is_supported(t->type))
+        return fail(b->err, EW_EUNSUPPORTED,
+                    "%s: tensor %s: type %s is not supported; Q4_K_M or Q8_0 files of most models "
+                    "exist",
+                    file, name, type_get(t->type)->name);
+    if (b->is_used) b->is_used[t - b->m->g->tensor] = true;
+    *out = t;
+    return EW_OK;
+}
+
+static ew_status bind_matrix(binder *b, const char *name, bool is_optional, uint64_t n_in,
+                             uint64_t n_out, weight *w) {
+    const gguf_tensor *t;
+    ew_status rc = find_tensor(b, name, is_optional, n_in, n_out, &t);
+
+    if (rc || !t) return rc;
+    *w = (weight){
+        .data = t->data,
+        .type = t->type,
+        .form = b->is_float ? ACT_F32 : act_of(t->type),
+        .n_in = (size_t)n_in,
+        .n_out = (size_t)n_out,
+        .row_bytes = type_row_bytes(t->type, (size_t)n_in),
+    };
+    if (w->n_in > b->m->n_in_max) b->m->n_in_max = w->n_in;
+    if (b->m->vectors && is_misaligned(t)) {
+        uint8_t *to = (uint8_t *)b->m->copy.data + b->copied;
+
+        memcpy(to, t->data, (size_t)t->n_bytes);
+        w->data = to;
+        b->copied += copy_bytes(t);
+    }
+    return EW_OK;
+}
+
+/* Vectors are kept as floats whatever their type in the file. */
+static ew_status bind_vector(binder *b, const char *name, bool is_optional, uint64_t n,
+                             const float **out) {
+    ew_model *m = b->m;
+    const gguf_tensor *t;
+    ew_status rc = find_tensor(b, name, is_optional, n, 1, &t);
+
+    if (rc || !t) return rc;
+    if (m->vectors) {
+        float *to = m->vectors + m->n_vectors;
+
+        m->engine->kern.dequant[t->type](to, t->data, (size_t)n);
+        *out = to;
+    }
+    m->n_vectors += (size_t)n;
+    return EW_OK;
+}
+
+static ew_status bind_slot(binder *b, uint32_t il, const tensor_slot *s) {
+    layer *l = &b->m->layers[il];
+    uint8_t *at = (uint8_t *)l + s->offset;
+    const uint32_t in = dim_size(&b->m->hp, l, s->in), out = dim_size(&b->m->hp, l, s->out);
+    char name[96];
+
+    snprintf(name, sizeof name, "blk.%u.%s", il, s->name);
+    switch (s->kind) {
+    case SLOT_MATRIX:
+        return bind_matrix(b, name, s->is_optional, in, out, (weight *)(void *)at);
+    case SLOT_VECTOR:
+        return bind_vector(b, name, s->is_optional, in, (const float **)(void *)at);
+    }
+    return EW_OK;
+}
+
+static ew_status bind_layers(binder *b) {
+    const arch *a = b->m->arch;
+    ew_status rc = EW_OK;
+
+    for (uint32_t il = 0; il < b->m->hp.n_layer; il++)
+        for (size_t i = 0; i < ARCH_TABLES && a->slots[i]; i++)
+            for (const tensor_slot *s = a->slots[i]; s->name && !rc; s++) rc = bind_slot(b, il, s);
+    return rc;
+}
+
+/* All tensors of the model. Run once to check and count, and again to fill the vectors in. */
+static ew_status bind_all(binder *b) {
+    ew_model *m = b->m;
+    const hparams *hp = &m->hp;
+    ew_status rc;
+
+    m->n_vectors = 0;
+    m->head = (weight){0};
+    rc = bind_matrix(b, "token_embd.weight", false, hp->n_embd, hp->n_vocab, &m->embd);
+    if (!rc) rc = bind_vector(b, "output_norm.weight", false, hp->n_embd, &m->out_norm);
+    if (!rc) rc = bind_matrix(b, "output.weight", true, hp->n_embd, hp->n_vocab, &m->head);
+    if (!rc)
+        rc = bind_vector(b, "rope_freqs.weight", true, hp->rope.n_rot / 2, &m->hp.rope.freq_factor);
+    if (!rc) rc = bind_layers(b);
+    if (!rc && !m->head.data) m->head = m->embd;
+    return rc;
+}
+
+static void collect_forms(ew_model *m) {
+    m->forms_head = 1u << m->head.form;
+    for (uint32_t i = 0; i < m->hp.n_layer; i++) {
+        const layer *l = &m->layers[i];
+
+        m->forms_attn_in |= 1u << l->wq.form | 1u << l->wk.form | 1u << l->wv.form;
+        m->forms_attn_out |= 1u << l->wo.form;
+        m->forms_ffn_in |= 1u << l->gate.form | 1u << l->up.form;
+        m->forms_ffn_out |= 1u << l->down.form;
+    }
+}
+
+static void sum_tensors(ew_model *m) {
+    const gguf *g = m->g;
+    uint64_t h = str_hash(str_of(m->arch_name));
+
+    for (size_t i = 0; i < g->n_tensor; i++) {
+        const gguf_tensor *t = &g->tensor[i];
+        const size_t sample = t->n_bytes < SAMPLE ? (size_t)t->n_bytes : SAMPLE;
+
+        m->n_param += t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
+        m->n_bytes += t->n_bytes;
+        h = h * 31 + str_hash(t->name);
+        h = h * 31 + str_hash((str){(const char *)t->data, sample});
+    }
+    m->fingerprint = h;
+}
+
+/* Which architecture, which numbers, and do all tensors fit them? Fills m as far as checks need. */
+static ew_status check_model(ew_model *m, bool *is_used, ew_error *err) {
+    const gguf_kv *kv = gguf_find(m->g, "general.architecture");
+    binder b = {.m = m, .is_used = is_used, .err = err};
+    ew_status rc;
+    str name;
+
+    if (!kv) return fail(err, EW_EFORMAT, "%s: metadata has no general.architecture", m->path);
+    if (!gguf_kv_str(kv, 0, &name))
+        return fail(err, EW_EFORMAT, "%s: general.architecture is not a string", m->path);
+    m->arch = arch_find(name);
+    if (!m->arch)
+        return fail(err, EW_EUNSUPPORTED,
+                    "%s: architecture \"%.*s\" is not supported; supported are llama and qwen2",
+                    m->path, (int)(name.n < 64 ? name.n : 64), name.p);
+    rc = hparams_read(&m->hp, &m->layers, m->arch, m->g, m->path, err);
+    if (rc) return rc;
+    m->hp.n_vocab = (uint32_t)tok_n(m->tok);
+    return bind_all(&b);
+}
+
+static void warn_unused(const ew_model *m, const bool *is_used) {
+    size_t n = 0, first = 0;
+
+    for (size_t i = m->g->n_tensor; i-- > 0;) {
+        if (is_used[i]) continue;
+        n++;
+        first = i;
+    }
+    if (n)
+        engine_log(m->engine, EW_LOG_WARN, "%s: %zu tensors are not used, %.*s among them", m->path,
+                   n, (int)m->g->tensor[first].name.n, m->g->tensor[first].name.p);
+}
+
+/* Charges and fills in what bind_all() counted. */
+static ew_status take_memory(ew_model *m, bool is_float, ew_error *err) {
+    binder b = {.m = m, .is_float = is_float, .err = err};
+    size_t copies = 0;
+    ew_status rc;
+
+    for (size_t i = 0; i < m->g->n_tensor; i++)
+        if (is_misaligned(&m->g->tensor[i])) copies += copy_bytes(&m->g->tensor[i]);
+    if (copies) {
+        rc =
+            big_alloc(&m->copy, &m->engine->budget, EW_MEM_WEIGHTS, copies, "aligned weights", err);
+        if (rc) return rc;
+    }
+    m->vectors = mem_array(m->n_vectors, sizeof *m->vectors);
+    if (!m->vectors) return fail(err, EW_ENOMEM, "%s: out of memory", m->path);
+    rc = bind_all(&b);
+    if (!rc) collect_forms(m);
+    return rc;
+}
+
+static uint64_t header_bytes(const ew_model *m) {
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < m->g->n_part; i++) n += m->g->map[i].size;
+    return n > m->n_bytes ? n - m->n_bytes : 0;
+}
+
+static ew_status charge(ew_model *m, ew_error *err) {
+    const uint64_t fixed =
+        big_round(tok_bytes(m->tok) + m->n_vectors * sizeof(float) + header_bytes(m));
+    const uint64_t weights = m->layers ? m->n_bytes : 0;
+    ew_status rc = mem_charge(&m->engine->budget, EW_MEM_FIXED, fixed, "the vocabulary", err);
+
+    if (rc) return rc;
+    m->charged_fixed = fixed;
+    rc = mem_charge(&m->engine->budget, EW_MEM_WEIGHTS, weights, "the model's weights", err);
+    if (!rc) m->charged_weights = weights;
+    return rc;
+}
+
+/* Brings the weights into memory now, so that the first token does not pay for it. */
+static ew_status prefault(const ew_model *m, const ew_model_options *o, ew_error *err) {
+    uint64_t total = 0, done = 0;
+
+    for (size_t i = 0; i < m->g->n_part; i++) total += m->g->map[i].size;
+    for (size_t i = 0; i < m->g->n_part; i++) {
+        const file_map *map = &m->g->map[i];
+
+        for (uint64_t at = 0; at < map->size; at += PREFAULT) {
+            file_map_prefault(map, at, PREFAULT);
+            done += map->size - at < PREFAULT ? map->size - at : PREFAULT;
+            if (o->progress && !o->progress(o->progress_ctx, (float)done / (float)total))
+                return fail(err, EW_ECANCEL, "%s: loading was cancelled", m->path);
+        }
+        if (o->lock) {
+            ew_error why;
+
+            if (file_map_lock(map, &why)) engine_log(m->engine, EW_LOG_WARN, "%s", why.text);
+        }
+    }
+    return EW_OK;
+}
+
+static ew_status copy_names(ew_model *m, ew_error *err) {
+    const gguf_kv *kv = gguf_find(m->g, "general.name");
+    str name = {0}, arch_name = {0};
+
+    if (kv) gguf_kv_str(kv, 0, &name);
+    kv = gguf_find(m->g, "general.architecture");
+    if (kv) gguf_kv_str(kv, 0, &arch_name);
+    m->name = mem_copy_str(name.p, name.n);
+    m->arch_name = mem_copy_str(arch_name.p, arch_name.n);
+    if (!m->name || !m->arch_name) return fail(err, EW_ENOMEM, "%s: out of memory", m->path);
+    return EW_OK;
+}
+
+static ew_status load_weights(ew_model *m, const ew_model_options *o, ew_error *err) {
+    bool *is_used = mem_array(m->g->n_tensor, sizeof *is_used);
+    ew_status rc;
+
+    if (!is_used) return fail(err, EW_ENOMEM, "%s: out of memory", m->path);
+    rc = check_model(m, is_used, err);
+    if (!rc) rc = charge(m, err);
+    if (!rc) rc = prefault(m, o, err);
+    if (!rc) rc = take_memory(m, o->float_activations, err);
+    if (!rc) warn_unused(m, is_used);
+    mem_free(is_used);
+    if (rc) return rc;
+    m->active_bytes = m->n_bytes;
+    if (m->head.data != m->embd.data) m->active_bytes -= m->embd.row_bytes * (m->embd.n_out - 1);
+    return EW_OK;
+}
+
+void ew_model_defaults(ew_model_options *o) {
+    *o = (ew_model_options){.size = sizeof *o};
+}
+
+ew_status ew_model_open(ew_model **out, ew_engine *e, const char *path, const ew_model_options *o,
+                        ew_error *err) {
+    ew_model_options opt;
+    ew_model *m = NULL;
+    char warn[256] = "";
+    ew_status rc;
+
+    *out = NULL;
+    ew_model_defaults(&opt);
+    if (o) memcpy(&opt, o, o->size < sizeof opt ? o->size : sizeof opt);
+    m = mem_array(1, sizeof *m);
+    if (!m) return fail(err, EW_ENOMEM, "%s: out of memory", path);
+    m->engine = e;
+    m->path = mem_copy_str(path, strlen(path));
+    rc = m->path ? gguf_file_open(&m->file, path, opt.no_mmap && !opt.vocab_only, err)
+                 : fail(err, EW_ENOMEM, "%s: out of memory", path);
+    if (rc) goto out;
+    m->g = &m->file.g;
+    rc = copy_names(m, err);
+    if (!rc) rc = tok_open(&m->tok, m->g, path, warn, err);
+    if (rc) goto out;
+    if (warn[0]) engine_log(e, EW_LOG_WARN, "%s", warn);
+    sum_tensors(m);
+    rc = opt.vocab_only ? charge(m, err) : load_weights(m, &opt, err);
+    if (rc) goto out;
+    *out = m;
+    m = NULL;
+out:
+    ew_model_close(m);
+    return rc;
+}
+
+void ew_model_close(ew_model *m) {
+    if (!m) return;
+    mem_release(&m->engine->budget, EW_MEM_WEIGHTS, m->charged_weights);
+    mem_release(&m->engine->budget, EW_MEM_FIXED, m->charged_fixed);
+    big_free(&m->copy);
+    mem_free(m->vectors);
+    mem_free(m->layers);
+    tok_close(m->tok);
+    gguf_file_close(&m->file);
+    mem_free(m->name);
+    mem_free(m->arch_name);
+    mem_free(m->path);
+    mem_free(m);
+}
+
+ew_status ew_file_check(const ew_file *f, ew_error *err) {
+    char name[] = "this file";
+    ew_model m = {.g = &f->g, .path = f->g.n_part ? f->g.path[0] : name};
+    ew_status rc = tok_open(&m.tok, m.g, m.path, NULL, err);
+
+    if (!rc) rc = check_model(&m, NULL, err);
+    tok_close(m.tok);
+    mem_free(m.layers);
+    return rc;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model: hyper-parameters and weights of one architecture, bound from a GGUF file by the tables
+ * of its descriptor. Immutable once open. */
+#ifndef EW_MODEL_MODEL_H
+#define EW_MODEL_MODEL_H
+
+#include "backend/engine.h"
+#include "backend/weight.h"
+#include "format/gguf_file.h"
+#include "text/tokenizer.h"
+
+typedef enum {
+    ROPE_NORM, /* rotates elements (2p, 2p + 1) */
+    ROPE_NEOX  /* rotates elements (p, p + n_rot / 2) */
+} rope_kind;
+
+typedef enum {
+    ROPE_SCALE_NONE,
+    ROPE_SCALE_LINEAR,
+    ROPE_SCALE_YARN
+} rope_scaling;
+
+typedef struct {
+    uint32_t n_rot; /* elements of a head that are rotated, even */
+    double base;
+    rope_scaling scaling;
+    double factor;               /* of linear and YaRN */
+    double orig_ctx;             /* YaRN: context of the training before */
+    double attn_factor;          /* YaRN: multiplies cos and sin */
+    double beta_fast, beta_slow; /* YaRN: ramp */
+    const float *freq_factor;    /* [n_rot / 2] divisors of the frequencies, or NULL */
+} rope_params;
+
+typedef struct {
+    uint32_t n_head, n_head_kv, n_ff;
+    const float *attn_norm, *ffn_norm; /* [n_embd] */
+    weight wq, wk, wv, wo;             /* wo: [n_embd, n_head * head_dim_v] */
+    const float *bq, *bk, *bv, *bo;    /* NULL: none */
+    weight gate, up, down;
+} layer;
+
+typedef struct {
+    uint32_t n_layer, n_embd, n_vocab, ctx_train;
+    uint32_t head_dim_k, head_dim_v;
+    uint32_t n_head_max, n_head_kv_max, n_ff_max; /* over the layers */
+    float norm_eps;
+    rope_params rope;
+} hparams;
+
+typedef struct arch arch;
+
+struct ew_model {
+    ew_engine *engine;
+    ew_file file;
+    const gguf *g; /* of file */
+    tokenizer *tok;
+    const arch *arch; /* NULL when only the vocabulary was opened */
+    char *path;       /* as given */
+    char *arch_name, *name;
+    hparams hp;
+    layer *layers;     /* [n_layer]; NULL when only the vocabulary was opened */
+    weight embd, head; /* head is embd when tied */
+    const float *out_norm;
+    float *vectors;   /* norms, biases and factors as floats, all in one block */
+    size_t n_vectors; /* floats */
+    big_block copy;   /* tensors whose place in the file is not aligned for reading */
+    uint64_t charged_weights, charged_fixed; /* bytes held in the budget */
+    uint64_t n_param, n_bytes;               /* of all tensors in the file */
+    uint64_t active_bytes; /* weights one token reads: all, but one row of an untied embedding */
+    uint64_t fingerprint;  /* tells this model's session files from another's */
+    /* Activation forms each stage's weights want, as bits 1 << act_form. */
+    unsigned forms_attn_in, forms_attn_out, forms_ffn_in, forms_ffn_out, forms_head;
+    size_t n_in_max; /* longest row of any weight */
+};
+
+/* Reads and checks the hyper-parameters of an architecture. Layers' own numbers (heads, widths)
+ * are written to layers[n_layer] (mem_free). */
+ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g, const char *name,
+                       ew_error *err);
+
+str model_chat_template(const ew_model *m); /* empty when there is none */
+
+#endif
