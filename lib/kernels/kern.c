@@ -38,7 +38,7 @@ size_t act_bytes(act_form f, size_t n) {
         bytes = n * sizeof(float);
         break;
     case ACT_Q8_32:
-        bytes = n / 32 * sizeof(act_q8_32);
+        bytes = (n + 127) / 128 * sizeof(act_q8_32);
         break;
     case ACT_Q8_K:
         bytes = n / 256 * sizeof(act_q8_k);

@@ -17,19 +17,21 @@
 /* Activation forms. */
 typedef enum {
     ACT_F32,   /* n floats */
-    ACT_Q8_32, /* act_q8_32 blocks: n % 32 == 0 */
-    ACT_Q8_K,  /* act_q8_k blocks: n % 256 == 0 */
+    ACT_Q8_32, /* act_q8_32: n % 32 == 0 */
+    ACT_Q8_K,  /* act_q8_k: n % 256 == 0 */
     ACT_COUNT
 } act_form;
 
-/* 32 activations x = d * q with d = max|x| / 127, q rounded to nearest (ties to even). A block with
- * a NaN or an infinity has d = NaN and q = 0: the fault shows in every result it enters. */
+/* 128 activations in four blocks of 32: x = d * q with d = max|x| / 127, q rounded to nearest (ties
+ * to even). Scales stand together so that one load brings four. Blocks past the end of a row are
+ * zero. A block with a NaN or an infinity has d = NaN and q = 0: the fault shows in every result
+ * it enters. */
 typedef struct {
-    float d;
-    float s; /* d * sum of q: for types with an offset (Q4_1, Q5_1) */
-    int8_t q[32];
+    float d[4];
+    float s[4]; /* d * sum of q: for types with an offset (Q4_1, Q5_1) */
+    int8_t q[4][32];
 } act_q8_32;
-_Static_assert(sizeof(act_q8_32) == 40, "act_q8_32 has no padding");
+_Static_assert(sizeof(act_q8_32) == 160, "act_q8_32 has no padding");
 
 /* 256 activations x = d * q, with the sums of q over runs of 16 for types with sub-block offsets.
  */

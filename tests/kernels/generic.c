@@ -194,7 +194,7 @@ static void act_floats(float *x, act_form f, const void *act, size_t n) {
     for (size_t i = 0; i < n; i++) {
         switch (f) {
         case ACT_Q8_32:
-            x[i] = a32[i / 32].d * (float)a32[i / 32].q[i % 32];
+            x[i] = a32[i / 128].d[i / 32 % 4] * (float)a32[i / 128].q[i / 32 % 4][i % 32];
             break;
         case ACT_Q8_K:
             x[i] = ak[i / 256].d * (float)ak[i / 256].q[i % 256];
@@ -275,7 +275,7 @@ static void check_act_block(const float *x, float d, const int8_t *q, size_t n) 
 }
 
 static void test_activations_keep_within_half_a_step(void **state) {
-    act_q8_32 a[8];
+    act_q8_32 a[2];
     act_q8_k b;
     float x[256];
     rng r = {3};
@@ -291,9 +291,11 @@ static void test_activations_keep_within_half_a_step(void **state) {
         for (int i = 0; i < 8; i++) {
             int sum = 0, sum_k = 0;
 
-            check_act_block(x + 32 * i, a[i].d, a[i].q, 32);
-            for (int e = 0; e < 32; e++) sum += a[i].q[e], sum_k += b.q[32 * i + e];
-            assert_true(a[i].s == a[i].d * (float)sum);
+            const act_q8_32 *g = &a[i / 4];
+
+            check_act_block(x + 32 * i, g->d[i % 4], g->q[i % 4], 32);
+            for (int e = 0; e < 32; e++) sum += g->q[i % 4][e], sum_k += b.q[32 * i + e];
+            assert_true(g->s[i % 4] == g->d[i % 4] * (float)sum);
             assert_int_equal(b.sums[2 * i] + b.sums[2 * i + 1], sum_k);
         }
     }
@@ -301,19 +303,19 @@ static void test_activations_keep_within_half_a_step(void **state) {
 
 static void test_bad_activations_show_in_the_result(void **state) {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
-    act_q8_32 a[8];
+    act_q8_32 a[2];
     act_q8_k b;
     float x[256] = {0};
 
     (void)state;
     k.quant_act[ACT_Q8_32](a, x, 256);
-    assert_true(a[0].d == 0 && a[0].s == 0 && a[0].q[5] == 0);
+    assert_true(a->d[0] == 0 && a->s[0] == 0 && a->q[0][5] == 0);
     for (int i = 0; i < 3; i++) {
         x[40] = bad[i];
         x[41] = 3;
         k.quant_act[ACT_Q8_32](a, x, 256);
         k.quant_act[ACT_Q8_K](&b, x, 256);
-        assert_true(a[0].d == 0 && isnan(a[1].d) && isnan(a[1].s) && a[1].q[9] == 0);
+        assert_true(a->d[0] == 0 && isnan(a->d[1]) && isnan(a->s[1]) && a->q[1][9] == 0);
         assert_true(isnan(b.d) && b.q[41] == 0 && b.sums[2] == 0);
     }
 }

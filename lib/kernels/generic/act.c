@@ -44,12 +44,15 @@ static void act_f32(void *dst, const float *src, size_t n) {
 static void act_32(void *dst, const float *src, size_t n) {
     act_q8_32 *a = dst;
 
+    memset(a, 0, act_bytes(ACT_Q8_32, n));
     for (size_t b = 0; b < n / 32; b++) {
+        act_q8_32 *g = a + b / 4;
+        const size_t j = b % 4;
         int32_t sum = 0;
 
-        a[b].d = quantise(a[b].q, src + 32 * b, 32);
-        for (int i = 0; i < 32; i++) sum += a[b].q[i];
-        a[b].s = a[b].d * (float)sum;
+        g->d[j] = quantise(g->q[j], src + 32 * b, 32);
+        for (int i = 0; i < 32; i++) sum += g->q[j][i];
+        g->s[j] = g->d[j] * (float)sum;
     }
 }
 

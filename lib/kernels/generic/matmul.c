@@ -19,11 +19,11 @@ typedef struct {
     size_t x_bytes, n_row, n_tok, n;
 } product;
 
-static float small_dot(const small_block *u, const act_q8_32 *a) {
+static float small_dot(const small_block *u, const act_q8_32 *a, size_t j) {
     int32_t sum = 0;
 
-    for (int i = 0; i < BLOCK_SMALL; i++) sum += u->v[i] * a->q[i];
-    return u->d * a->d * (float)sum - u->off * a->s;
+    for (int i = 0; i < BLOCK_SMALL; i++) sum += u->v[i] * a->q[j][i];
+    return u->d * a->d[j] * (float)sum - u->off * a->s[j];
 }
 
 static inline void matmul_small(product m, size_t bytes, unpack_small *unpack) {
@@ -36,7 +36,7 @@ static inline void matmul_small(product m, size_t bytes, unpack_small *unpack) {
             for (size_t t = 0; t < m.n_tok; t++) {
                 const act_q8_32 *a = (const void *)(m.x + t * m.x_bytes);
 
-                m.y[t * m.y_stride + r] += small_dot(&u, a + b);
+                m.y[t * m.y_stride + r] += small_dot(&u, a + b / 4, b % 4);
             }
         }
     }
