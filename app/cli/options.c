@@ -58,16 +58,16 @@ bool parse_bytes(const char *text, uint64_t *out) {
     return true;
 }
 
-static ew_status out_of_range(const option *o, ew_error *err) {
-    if (o->max >= 9e15) return fail(err, EW_EINVAL, "expected a number of at least %.15g", o->min);
-    return fail(err, EW_EINVAL, "expected a number from %.15g to %.15g", o->min, o->max);
+static ew_status out_of_range(const option *o, double v, ew_error *err) {
+    if (v < o->min) return fail(err, EW_EINVAL, "expected at least %.15g", o->min);
+    return fail(err, EW_EINVAL, "expected at most %.15g", o->max);
 }
 
 static ew_status parse_int_in(const option *o, const char *value, int64_t *out, ew_error *err) {
     int64_t v;
 
     if (!parse_int(value, &v)) return fail(err, EW_EINVAL, "expected a whole number");
-    if ((double)v < o->min || (double)v > o->max) return out_of_range(o, err);
+    if ((double)v < o->min || (double)v > o->max) return out_of_range(o, (double)v, err);
     *out = v;
     return EW_OK;
 }
@@ -76,7 +76,7 @@ static ew_status parse_real_in(const option *o, const char *value, double *out, 
     double v;
 
     if (!parse_real(value, &v)) return fail(err, EW_EINVAL, "expected a number");
-    if (v < o->min || v > o->max) return out_of_range(o, err);
+    if (v < o->min || v > o->max) return out_of_range(o, v, err);
     *out = v;
     return EW_OK;
 }
@@ -367,19 +367,76 @@ bool options_parse(const usage *u, int *argc, char **argv, int *status) {
     return check_args(u, n, argv, status);
 }
 
-bool options_set(const option_group *g, const char *name, const char *value, ew_error *err) {
-    char dashed[NAME_MAX_LEN + 1];
+/* The option with this long name without dashes, '_' being '-'. */
+static const option *find_plain(const option_group *g, const char *name) {
+    char dashed[NAME_MAX_LEN + 1] = "--";
     const size_t n = strlen(name);
 
-    if (n + 2 > NAME_MAX_LEN) return !fail(err, EW_EINVAL, "unknown parameter '%.60s'", name);
-    memcpy(dashed, "--", 2);
+    if (n + 2 > NAME_MAX_LEN) return NULL;
     for (size_t i = 0; i <= n; i++) dashed[i + 2] = name[i] == '_' ? '-' : name[i];
-    for (size_t i = 0; i < g->n; i++) {
-        ew_error why = {0};
+    for (size_t i = 0; i < g->n; i++)
+        if (has_name(&g->options[i], dashed, n + 2)) return &g->options[i];
+    return NULL;
+}
 
-        if (!has_name(&g->options[i], dashed, n + 2)) continue;
-        if (store(&g->options[i], g->base, value, &why) == EW_OK) return true;
-        return !fail(err, EW_EINVAL, "%s: '%.100s': %s", name, value, why.text);
+bool options_have(const option_group *g, const char *name) {
+    return find_plain(g, name) != NULL;
+}
+
+bool options_set(const option_group *g, const char *name, const char *value, ew_error *err) {
+    const option *o = find_plain(g, name);
+    ew_error why = {0};
+
+    if (!o) return !fail(err, EW_EINVAL, "unknown parameter '%.60s'", name);
+    if (o->kind == OPT_FLAG && (strcmp(value, "false") == 0 || strcmp(value, "0") == 0)) {
+        *(bool *)((char *)g->base + o->off) = false;
+        return true;
     }
-    return !fail(err, EW_EINVAL, "unknown parameter '%s'", name);
+    if (store(o, g->base, value, &why) == EW_OK) return true;
+    return !fail(err, EW_EINVAL, "%s: '%.100s': %s", name, value, why.text);
+}
+
+static void show_name(FILE *f, const option *o, const char *before) {
+    const char *space = strrchr(o->names, ' ');
+    int width = 0;
+
+    fputs(before, f);
+    for (const char *p = (space ? space + 1 : o->names) + 2; *p; p++, width++)
+        fputc(*p == '-' ? '_' : *p, f);
+    fprintf(f, "%*s ", width < 24 ? 24 - width : 0, "");
+}
+
+static void show_option(FILE *f, const option *o, const void *at, const char *before) {
+    const text_list *l = at;
+
+    switch (o->kind) {
+    case OPT_FLAG:
+        show_name(f, o, before);
+        fprintf(f, "%s\n", *(const bool *)at ? "true" : "false");
+        return;
+    case OPT_INT:
+        show_name(f, o, before);
+        fprintf(f, "%lld\n", (long long)*(const int64_t *)at);
+        return;
+    case OPT_REAL:
+        show_name(f, o, before);
+        fprintf(f, "%.6g\n", *(const double *)at);
+        return;
+    case OPT_LIST:
+        for (size_t i = 0; i < l->n; i++) {
+            show_name(f, o, before);
+            fprintf(f, "\"%s\"\n", l->v[i]);
+        }
+        return;
+    case OPT_TEXT:
+    case OPT_BYTES:
+    case OPT_INTS:
+    case OPT_CALL:
+        return;
+    }
+}
+
+void options_show(FILE *f, const option_group *g, const char *before) {
+    for (size_t i = 0; i < g->n; i++)
+        show_option(f, &g->options[i], (const char *)g->base + g->options[i].off, before);
 }

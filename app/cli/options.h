@@ -9,6 +9,8 @@
 
 #include "edgewise.h"
 
+#include <stdio.h>
+
 typedef enum {
     OPT_FLAG,  /* bool: set to true */
     OPT_INT,   /* int64_t, within min..max */
@@ -88,8 +90,11 @@ bool parse_int(const char *text, int64_t *out);
 bool parse_real(const char *text, double *out);
 bool parse_bytes(const char *text, uint64_t *out);
 
+bool options_have(const option_group *g, const char *name);
 /* One option's value by its long name without dashes ("temp"), for callers that are no command
  * line; '_' counts as '-'. False with a sentence when the name or the value is wrong. */
 bool options_set(const option_group *g, const char *name, const char *value, ew_error *err);
+/* The other way: every number, switch and text as a line "BEFOREname value", with '_' for '-'. */
+void options_show(FILE *f, const option_group *g, const char *before);
 
 #endif

@@ -134,24 +134,36 @@ double rate(size_t n, uint64_t us) {
     return us ? (double)n * 1e6 / (double)us : 0;
 }
 
-void json_text(FILE *f, const char *text, size_t n) {
-    fputc('"', f);
+void json_add(strbuf *b, const char *text, size_t n) {
+    strbuf_puts(b, "\"");
     for (size_t i = 0; i < n;) {
         const unsigned char c = (unsigned char)text[i];
         uint32_t cp;
         const size_t len = utf8_decode(text + i, n - i, &cp);
 
         if (len == 0)
-            fputs("\\ufffd", f);
+            strbuf_puts(b, "\\ufffd");
         else if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
+            strbuf_printf(b, "\\%c", c);
         else if (c == '\n')
-            fputs("\\n", f);
+            strbuf_puts(b, "\\n");
         else if (c < 0x20 || c == 0x7F)
-            fprintf(f, "\\u%04x", c);
+            strbuf_printf(b, "\\u%04x", c);
         else
-            fwrite(text + i, 1, len, f);
+            strbuf_add(b, text + i, len);
         i += len ? len : 1;
     }
-    fputc('"', f);
+    strbuf_puts(b, "\"");
+}
+
+void json_text(FILE *f, const char *text, size_t n) {
+    strbuf b;
+
+    strbuf_init(&b, SIZE_MAX / 2);
+    json_add(&b, text, n);
+    if (b.failed)
+        fputs("null", f); /* out of memory */
+    else
+        fwrite(b.p, 1, b.n, f);
+    strbuf_fini(&b);
 }

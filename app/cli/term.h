@@ -5,7 +5,7 @@
 #ifndef EW_CLI_TERM_H
 #define EW_CLI_TERM_H
 
-#include "edgewise.h"
+#include "base/str.h"
 
 #include <stdio.h>
 
@@ -54,5 +54,6 @@ double rate(size_t n, uint64_t us);
 
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void json_text(FILE *f, const char *text, size_t n);
+void json_add(strbuf *b, const char *text, size_t n); /* the same into a buffer */
 
 #endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/talk.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cancel.h"
+#include "cli/commands.h"
+#include "cli/term.h"
+
+#include <errno.h>
+
+void talk_init(talk *t) {
+    *t = (talk){0};
+    engine_args_defaults(&t->engine_args);
+    sampling_args_init(&t->sampling);
+}
+
+void talk_fini(talk *t) {
+    talk_drop(t, 0);
+    mem_free(t->turns);
+    mem_free(t->system);
+    mem_free(t->path);
+    sampling_args_fini(&t->sampling);
+    for (size_t i = 0; i < t->n_kept; i++) mem_free(t->kept[i]);
+    mem_free(t->kept);
+    ew_session_free(t->session);
+    setup_close(t->engine, t->model);
+    *t = (talk){0};
+}
+
+int talk_open(talk *t, const char *path, bool is_raw) {
+    const uint64_t t0 = clock_us();
+    ew_error err = {0};
+    int status;
+
+    t->path = mem_copy_str(path, strlen(path));
+    if (!t->path) return say_failure("out of memory");
+    status = setup_open(&t->engine_args, path, false, &t->engine, &t->model);
+    if (status) return status;
+    t->form = is_raw ? EW_CHAT_NONE : ew_model_chat_form(t->model);
+    if (talk_new_session(t, &err)) return say_error(&err);
+    t->t_load_us = clock_us() - t0;
+    return EXIT_OK;
+}
+
+ew_status talk_new_session(talk *t, ew_error *err) {
+    ew_session_options o;
+    ew_session *s;
+    ew_status rc;
+
+    setup_session_options(&t->engine_args, &o);
+    rc = ew_session_new(&s, t->model, &o, err);
+    if (rc) return rc;
+    ew_session_free(t->session);
+    t->session = s;
+    return EW_OK;
+}
+
+const char *talk_keep(talk *t, const char *text, size_t n) {
+    char **kept = mem_resize(t->kept, t->n_kept + 1, sizeof *kept);
+    char *copy;
+
+    if (!kept) return NULL;
+    t->kept = kept;
+    copy = mem_copy_str(text, n);
+    if (copy) kept[t->n_kept++] = copy;
+    return copy;
+}
+
+/* ---- turns -------------------------------------------------------------------------------- */
+
+ew_status talk_set_system(talk *t, const char *text, ew_error *err) {
+    char *copy = NULL;
+
+    if (text && *text) {
+        copy = mem_copy_str(text, strlen(text));
+        if (!copy) return fail(err, EW_ENOMEM, "out of memory");
+    }
+    mem_free(t->system);
+    t->system = copy;
+    return EW_OK;
+}
+
+ew_status talk_add(talk *t, bool is_user, const char *text, size_t n, ew_error *err) {
+    turn *turns = mem_resize(t->turns, t->n_turn + 1, sizeof *turns);
+    char *copy;
+
+    if (turns) t->turns = turns;
+    copy = turns ? mem_copy_str(text, n) : NULL;
+    if (!copy) return fail(err, EW_ENOMEM, "out of memory");
+    t->turns[t->n_turn++] = (turn){.is_user = is_user, .text = copy};
+    return EW_OK;
+}
+
+void talk_drop(talk *t, size_t n_keep) {
+    while (t->n_turn > n_keep) mem_free(t->turns[--t->n_turn].text);
+}
+
+/* ---- an answer ---------------------------------------------------------------------------- */
+
+void answer_fini(answer *a) {
+    strbuf_fini(&a->text);
+}
+
+static ew_status chat_prompt(const talk *t, int32_t **ids, size_t *n, ew_error *err) {
+    ew_message *m = mem_array(t->n_turn + 1, sizeof *m);
+    size_t n_message = 0;
+    ew_status rc;
+
+    if (!m) return fail(err, EW_ENOMEM, "out of memory");
+    if (t->system) m[n_message++] = (ew_message){.role = "system", .text = t->system};
+    for (size_t i = 0; i < t->n_turn; i++)
+        m[n_message++] = (ew_message){.role = t->turns[i].is_user ? "user" : "assistant",
+                                      .text = t->turns[i].text};
+    rc = ew_chat_tokenize(t->model, t->form, m, n_message, true, ids, n, err);
+    mem_free(m);
+    return rc;
+}
+
+static ew_status prompt_ids(const talk *t, str raw_text, int32_t **ids, size_t *n, ew_error *err) {
+    const uint32_t ctx = ew_session_ctx(t->session);
+    ew_status rc;
+
+    *ids = NULL;
+    if (t->form)
+        rc = chat_prompt(t, ids, n, err);
+    else
+        rc = ew_tokenize(t->model, raw_text.p, raw_text.n,
+                         EW_TOK_ADD_SPECIAL | EW_TOK_PARSE_SPECIAL, ids, n, err);
+    if (rc) return rc;
+    if (*n == 0) return fail(err, EW_EINVAL, "the prompt is empty");
+    /* One place more, for the first token of the answer. */
+    if (*n < ctx) return EW_OK;
+    return fail(err, EW_EFULL,
+                "the prompt has %zu tokens and the context holds %u; --ctx-size makes it larger",
+                *n, ctx);
+}
+
+typedef struct {
+    answer *to;
+    FILE *stream;
+} sink;
+
+static bool take_text(void *ctx, const char *text, size_t n) {
+    sink *s = ctx;
+
+    strbuf_add(&s->to->text, text, n);
+    if (!s->stream) return true;
+    errno = 0;
+    if (fwrite(text, 1, n, s->stream) == n && fflush(s->stream) == 0) return true;
+    s->to->write_errno = errno ? errno : EIO;
+    return false;
+}
+
+static uint64_t swap_used(void) {
+    ew_machine m = {.size = sizeof m};
+
+    ew_machine_read(&m);
+    return m.swap_used;
+}
+
+static ew_status generate(talk *t, ew_sampler *sampler, const int32_t *ids, size_t n, sink *s,
+                          ew_error *err) {
+    const uint64_t swap_before = swap_used();
+    ew_generate_options o;
+    uint64_t swap_after;
+    ew_status rc;
+
+    ew_generate_defaults(&o);
+    o.n_predict = t->sampling.n_predict;
+    o.stop = t->sampling.stop.v;
+    o.n_stop = t->sampling.stop.n;
+    o.ignore_eos = t->sampling.ignore_eos;
+    o.on_text = take_text;
+    o.ctx = s;
+    s->to->seed = ew_sampler_seed(sampler);
+    cancel_begin(t->session);
+    rc = ew_generate(t->session, sampler, ids, n, &o, &s->to->r, err);
+    cancel_end();
+    swap_after = swap_used();
+    s->to->swap_grown = swap_after > swap_before ? swap_after - swap_before : 0;
+    return rc;
+}
+
+ew_status talk_answer(talk *t, str raw_text, FILE *stream, answer *out, ew_error *err) {
+    sink s = {.to = out, .stream = stream};
+    ew_sampler *sampler = NULL;
+    ew_sampler_options o;
+    int32_t *ids = NULL;
+    size_t n = 0;
+    ew_status rc;
+
+    *out = (answer){0};
+    strbuf_init(&out->text, TEXT_MAX);
+    rc = prompt_ids(t, raw_text, &ids, &n, err);
+    if (rc) goto out;
+    sampling_options(&t->sampling, &o);
+    rc = ew_sampler_new(&sampler, t->model, &o, err);
+    if (rc) goto out;
+    rc = generate(t, sampler, ids, n, &s, err);
+out:
+    ew_sampler_free(sampler);
+    ew_free(ids);
+    return rc;
+}
