@@ -53,6 +53,8 @@ const char *tok_model_name(const tokenizer *t); /* "BPE (qwen2)" */
 
 /* Decoding a sequence. The first token's leading space is dropped when the encoder put it there
  * (SentencePiece); with_special writes control tokens' names. Appends to out. */
+/* The same token by token. *is_start: true before the first one. */
+str tok_text_of(const tokenizer *t, int32_t id, bool with_special, bool *is_start);
 void tok_decode(const tokenizer *t, const int32_t *ids, size_t n, bool with_special, strbuf *out);
 
 #endif
