@@ -13,6 +13,11 @@
 
 static const command commands[] = {
     {"run", "chat with a model, or complete a prompt", cmd_run},
+    {"bench", "measure speed and memory", cmd_bench},
+    {"show", "what is in a file, and what it would cost to run", cmd_show},
+    {"tokenize", "text to token ids, and back", cmd_tokenize},
+    {"logits", "what the model expects after a text", cmd_logits},
+    {"perplexity", "how well the model predicts a text", cmd_perplexity},
 };
 
 enum {
