@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/cut.h"
 
+#include "kernels/exp.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 static const double LN2 = 0.69314718055994530942;
-
-/* exp(x) for x <= 0 to about 1e-11 of its value; 0 where a float would be denormal. libm's differs
- * between systems in the last bit, and a choice may hang on that bit. */
-static double exp_neg(double x) {
-    static const double log2e = 1.44269504088896340736;
-    double r, y, scale;
-    uint64_t bits;
-    int k;
-
-    if (!(x > -87.0)) return 0.0;
-    k = (int)(x * log2e - 0.5); /* truncation: the nearest integer, as x is not positive */
-    r = x - k * LN2;            /* in [-0.35, 0.35]: ten terms of the series suffice */
-    y = 1.0 / 3628800 * r + 1.0 / 362880;
-    y = y * r + 1.0 / 40320;
-    y = y * r + 1.0 / 5040;
-    y = y * r + 1.0 / 720;
-    y = y * r + 1.0 / 120;
-    y = y * r + 1.0 / 24;
-    y = y * r + 1.0 / 6;
-    y = y * r + 0.5;
-    y = y * r + 1.0;
-    y = y * r + 1.0;
-    bits = (uint64_t)(1023 + k) << 52;
-    memcpy(&scale, &bits, sizeof scale);
-    return y * scale;
-}
 
 static bool is_worse(const cand *a, const cand *b) {
     return a->x < b->x || (a->x == b->x && a->id > b->id);
@@ -167,7 +142,7 @@ void cut_softmax(cand_set *s, float temperature) {
 
         if (!(x > -1e30)) x = -1e30; /* times p = 0 must be 0 */
         s->c[i].x = (float)x;
-        s->c[i].p = (float)exp_neg(x);
+        s->c[i].p = exp_f32(s->c[i].x);
     }
     sum_up(s);
 }

@@ -6,7 +6,7 @@
  * Nothing here sorts. Each cut that keeps "the best until a sum is reached" is one selection by
  * parts (quickselect with weights), linear in the number of candidates; the others are filters.
  * Probabilities are kept as weights exp(x) beside their sum, so that a cut needs no second softmax.
- * Arithmetic is IEEE basic operations only (exp is our own), so equal logits give equal weights on
+ * Weights take IEEE basic operations only (kernels/exp.h), so equal logits give equal weights on
  * every platform. */
 #ifndef EW_RUN_CUT_H
 #define EW_RUN_CUT_H
