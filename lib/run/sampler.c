@@ -10,6 +10,7 @@
 #include "run/sampler.h"
 
 #include "base/clock.h"
+#include "model/model.h"
 #include "run/random.h"
 
 #include <float.h>
@@ -286,6 +287,23 @@ ew_status sampler_new(ew_sampler **out, const sampler_vocab *v, mem_budget *budg
     return EW_OK;
 }
 
+static str model_token(const void *ctx, int32_t id) {
+    const tokenizer *t = ctx;
+
+    return tok_kind(t, id) == TOKEN_CONTROL ? tok_name(t, id) : tok_bytes_of(t, id);
+}
+
+static bool model_eog(const void *ctx, int32_t id) {
+    return tok_is_eog(ctx, id);
+}
+
+ew_status ew_sampler_new(ew_sampler **out, const ew_model *m, const ew_sampler_options *o,
+                         ew_error *err) {
+    const sampler_vocab v = {tok_n(m->tok), {m->tok, model_token}, model_eog};
+
+    return sampler_new(out, &v, &m->engine->budget, o, err);
+}
+
 void ew_sampler_free(ew_sampler *s) {
     if (!s) return;
     mem_free(s->bias);
@@ -293,6 +311,10 @@ void ew_sampler_free(ew_sampler *s) {
     history_fini(&s->past);
     match_free(s->dry.breakers);
     mem_free(s);
+}
+
+int32_t sampler_n_vocab(const ew_sampler *s) {
+    return s->vocab.n;
 }
 
 uint64_t ew_sampler_seed(const ew_sampler *s) {
