@@ -80,7 +80,7 @@ check-deps:
 
 run: deps
 	$(AGAIN) products
-	@$(B)/edgewise run $(MODEL)
+	@$(B)/edgewise run --or-help $(if $(MODEL),"$(MODEL)")
 
 test: deps
 	$(AGAIN) tests

@@ -46,21 +46,22 @@ static const command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *name) {
+    const char *what = name[0] == '-' ? "option" : "command";
     const size_t n = strlen(name);
     nearest f;
 
     nearest_start(&f, name);
     for (size_t i = 0; i < N_COMMAND; i++)
         nearest_offer(&f, commands[i].name, strlen(commands[i].name));
-    if (name[0] == '-')
-        fprintf(stderr, "edgewise: unknown option %s\n", name);
-    else if (n > 5 && strcmp(name + n - 5, ".gguf") == 0)
+    nearest_offer(&f, "--help", 6);
+    nearest_offer(&f, "--version", 9);
+    if (n > 5 && strcmp(name + n - 5, ".gguf") == 0)
         fprintf(stderr, "edgewise: unknown command '%s'; to run that file: edgewise run %s\n", name,
                 name);
     else if (f.name)
-        fprintf(stderr, "edgewise: unknown command '%s'; did you mean '%s'?\n", name, f.name);
+        fprintf(stderr, "edgewise: unknown %s '%s'; did you mean '%s'?\n", what, name, f.name);
     else
-        fprintf(stderr, "edgewise: unknown command '%s'\n", name);
+        fprintf(stderr, "edgewise: unknown %s '%s'\n", what, name);
     fputs("Try 'edgewise --help'.\n", stderr);
     return EXIT_USAGE;
 }
