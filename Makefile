@@ -47,10 +47,12 @@ LIB_SRC := $(filter-out $(OTHER_ARCH:%=lib/kernels/%/%),$(wildcard lib/*/*.c lib
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 APP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard app/*/*.c))
 SUPPORT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
-TOOL_BIN := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c examples/*.c))
+TOOL_BIN := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
+# mkmodel makes models with random weights; the tests use its parts as a library.
+MK_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard bench/mkmodel/*.c)))
 # Unit tests: tests/PART/NAME.c is a program; tests/support/ is linked into each. Script tests:
 # tests/cli/NAME.sh for the program, tests/build/NAME.sh for what is built.
-TEST_SRC := $(filter-out tests/support/% tests/fuzz/% tests/golden/%,$(wildcard tests/*/*.c))
+TEST_SRC := $(filter-out tests/support/% tests/fuzz/%,$(wildcard tests/*/*.c))
 TEST_BIN := $(TEST_SRC:%.c=$(B)/%)
 TEST_SH := $(wildcard tests/build/*.sh $(if $(WHOLE),tests/cli/*.sh))
 FUZZ_BIN := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))
@@ -87,7 +89,7 @@ test: deps
 	@EDGEWISE=$(B)/edgewise B=$(B) V=$(V) CC="$(CC)" CXX="$(CXX)" \
 	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) $(FUZZ_BIN) $(TEST_SH)
 
-tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(if $(WHOLE),$(TOOL_BIN))
+tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(B)/mkmodel $(if $(WHOLE),$(TOOL_BIN))
 	@:
 
 fuzz-bins: $(FUZZ_BIN)
@@ -108,6 +110,10 @@ $(B)/app.a: $(APP_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
+$(B)/mkmodel.a: $(MK_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
 $(B)/libedgewise.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@
@@ -118,7 +124,10 @@ $(B)/libedgewise.a: $(LIB_OBJ)
 $(B)/edgewise: $(APP_OBJ) $(B)/internal.a
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBEDIT) $(LIBS)
-$(B)/examples/% $(B)/bench/%: $(B)/examples/%.o $(B)/internal.a
+$(B)/examples/%: $(B)/examples/%.o $(B)/internal.a
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBS)
+$(B)/mkmodel: $(B)/bench/mkmodel/main.o $(B)/mkmodel.a $(B)/internal.a
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS)
 # A fuzz target's main: our own, which replays its corpus, or with V=fuzz the fuzzer's.
@@ -126,7 +135,7 @@ FUZZ_MAIN := $(if $(filter fuzz,$(V)),,$(B)/tests/fuzz/replay/main.o)
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_MAIN) $(B)/internal.a
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) $(LIBS)
-$(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(B)/app.a $(B)/internal.a
+$(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(B)/app.a $(B)/mkmodel.a $(B)/internal.a
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(CMOCKA) $(LIBEDIT) $(LIBS)
 
