@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Greedy merging: of all neighbours that can be joined, those of the lowest rank first, among equal
- * ones the leftmost, until none is left. A binary heap holds the candidates; one whose symbols have
+ * ones the leftmost, until none is left. A heap holds the candidates; one whose symbols have
  * changed since is skipped when it comes up, which makes the whole O(n log n) for any text. */
 #include "base/mem.h"
 #include "text/vocab.h"
@@ -13,23 +13,19 @@ void merge_fini(merger *m) {
 }
 
 bool merge_reserve(merger *m, size_t n) {
-    if (n > m->cap_sym) {
-        merge_sym *sym = mem_resize(m->sym, n * 2, sizeof *sym);
-
-        if (!sym) return false;
-        m->sym = sym;
-        m->cap_sym = n * 2;
-    }
-    /* At most n - 1 candidates to begin with, and each of at most n - 1 joins takes one away and
-     * brings two. */
-    if (n * 2 > m->cap_heap) {
-        merge_step *heap = mem_resize(m->heap, n * 4, sizeof *heap);
-
-        if (!heap) return false;
-        m->heap = heap;
-        m->cap_heap = n * 4;
-    }
     m->n = 0;
+    /* The heap: at most n - 1 candidates to begin with, and each of at most n - 1 joins takes one
+     * away and brings two. */
+    if (n > m->cap_sym) {
+        const size_t cap = n < 4096 ? 8192 : n;
+        merge_sym *sym = mem_resize(m->sym, cap, sizeof *sym);
+        merge_step *heap = sym ? mem_resize(m->heap, cap * 2, sizeof *heap) : NULL;
+
+        if (sym) m->sym = sym;
+        if (heap) m->heap = heap;
+        if (!sym || !heap) return false;
+        m->cap_sym = cap;
+    }
     return true;
 }
 
@@ -42,11 +38,15 @@ void merge_add(merger *m, size_t n_bytes, int32_t id) {
     m->n++;
 }
 
+/* Four children a node: half the levels of a binary heap, and siblings share a cache line. */
 static void sift_down(merge_step *h, size_t n, size_t i) {
     const merge_step x = h[i];
 
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && h[child + 1].key < h[child].key) child++;
+    for (size_t child; (child = 4 * i + 1) < n; i = child) {
+        const size_t end = n - child < 4 ? n : child + 4;
+
+        for (size_t k = child + 1; k < end; k++)
+            if (h[k].key < h[child].key) child = k;
         if (h[child].key >= x.key) break;
         h[i] = h[child];
     }
@@ -56,7 +56,7 @@ static void sift_down(merge_step *h, size_t n, size_t i) {
 static void sift_up(merge_step *h, size_t i) {
     const merge_step x = h[i];
 
-    for (; i && h[(i - 1) / 2].key > x.key; i = (i - 1) / 2) h[i] = h[(i - 1) / 2];
+    for (; i && h[(i - 1) / 4].key > x.key; i = (i - 1) / 4) h[i] = h[(i - 1) / 4];
     h[i] = x;
 }
 
@@ -68,8 +68,7 @@ static bool append(merger *m, const tokenizer *t, const char *text, merge_fn *ca
     int32_t joined;
 
     if (!can(t, text, a, b, &rank, &joined)) return false;
-    m->heap[m->n_heap++] = (merge_step){
-        .key = (uint64_t)rank << 32 | l, .right = r, .size = a->n + b->n, .joined = joined};
+    m->heap[m->n_heap++] = (merge_step){(uint64_t)rank << 32 | l, r, a->n + b->n};
     return true;
 }
 
@@ -82,18 +81,19 @@ static void push(merger *m, const tokenizer *t, const char *text, merge_fn *can,
 void merge_run(merger *m, const tokenizer *t, const char *text, merge_fn *can) {
     m->n_heap = 0;
     for (uint32_t i = 1; i < m->n; i++) append(m, t, text, can, i - 1, i);
-    for (size_t i = m->n_heap / 2; i-- > 0;) sift_down(m->heap, m->n_heap, i);
+    for (size_t i = (m->n_heap + 2) / 4; i-- > 0;) sift_down(m->heap, m->n_heap, i);
     while (m->n_heap) {
         const merge_step top = m->heap[0];
         const uint32_t l = (uint32_t)top.key;
         merge_sym *const a = m->sym + l, *const b = m->sym + top.right;
+        uint32_t rank;
 
         m->heap[0] = m->heap[--m->n_heap];
         if (m->n_heap) sift_down(m->heap, m->n_heap, 0);
         /* Symbols only grow, so equal sizes mean that both are as they were. */
         if (a->n == 0 || b->n == 0 || a->n + b->n != top.size) continue;
+        can(t, text, a, b, &rank, &a->id);
         a->n += b->n;
-        a->id = top.joined;
         a->next = b->next;
         b->n = 0;
         if (b->next != MERGE_END) m->sym[b->next].prev = l;

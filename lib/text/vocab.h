@@ -110,21 +110,18 @@ typedef struct {
     int32_t id;          /* -1: nothing can be joined to it */
 } merge_sym;
 
-enum {
-    MERGE_END = UINT32_MAX
-};
+#define MERGE_END UINT32_MAX
 
 typedef struct {
-    uint64_t key; /* rank, then position: the smallest merges first */
-    uint32_t right, size;
-    int32_t joined;
+    uint64_t key;         /* rank, then position: the smallest merges first */
+    uint32_t right, size; /* size: bytes of both when it was noted */
 } merge_step;
 
 typedef struct {
     merge_sym *sym;
     size_t n, cap_sym;
     merge_step *heap;
-    size_t n_heap, cap_heap;
+    size_t n_heap;
 } merger;
 
 /* Can l and the r after it be joined? text: of the word. */
