@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Streaming detokenizer: takes tokens one by one and gives text that never ends inside a UTF-8
+ * sequence; at most three bytes wait for their rest. A push allocates nothing. */
+#ifndef EW_TEXT_DETOK_H
+#define EW_TEXT_DETOK_H
+
+#include "text/tokenizer.h"
+
+ew_status detok_new(ew_detok **out, const tokenizer *t, ew_error *err);
+
+#endif
