@@ -203,6 +203,10 @@ bool tok_adds_bos(const tokenizer *t) {
     return t->adds_bos;
 }
 
+bool tok_adds_eos(const tokenizer *t) {
+    return t->adds_eos;
+}
+
 const char *tok_model_name(const tokenizer *t) {
     return t->model_name;
 }

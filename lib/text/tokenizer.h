@@ -49,6 +49,7 @@ int32_t tok_find(const tokenizer *t, str name); /* -1: none */
 int32_t tok_bos(const tokenizer *t);            /* -1: none */
 int32_t tok_eos(const tokenizer *t);
 bool tok_adds_bos(const tokenizer *t);
+bool tok_adds_eos(const tokenizer *t);
 const char *tok_model_name(const tokenizer *t); /* "BPE (qwen2)" */
 
 /* Decoding a sequence. The first token's leading space is dropped when the encoder put it there
