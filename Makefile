@@ -52,7 +52,7 @@ TOOL_BIN := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
 MK_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard bench/mkmodel/*.c)))
 # Unit tests: tests/PART/NAME.c is a program; tests/support/ is linked into each. Script tests:
 # tests/cli/NAME.sh for the program, tests/build/NAME.sh for what is built.
-TEST_SRC := $(filter-out tests/support/% tests/fuzz/%,$(wildcard tests/*/*.c))
+TEST_SRC := $(filter-out tests/support/% tests/fuzz/% tests/golden/%,$(wildcard tests/*/*.c))
 TEST_BIN := $(TEST_SRC:%.c=$(B)/%)
 TEST_SH := $(wildcard tests/build/*.sh $(if $(WHOLE),tests/cli/*.sh))
 FUZZ_BIN := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))

@@ -382,6 +382,7 @@ typedef struct ew_sampler_options {
 } ew_sampler_options;
 
 EW_API void ew_sampler_defaults(ew_sampler_options *o);
+/* EW_EINVAL names an option out of range. m must outlive the sampler. */
 EW_API ew_status ew_sampler_new(ew_sampler **out, const ew_model *m, const ew_sampler_options *o,
                                 ew_error *err);
 EW_API void ew_sampler_free(ew_sampler *s);
@@ -389,14 +390,15 @@ EW_API uint64_t ew_sampler_seed(const ew_sampler *s);
 /* Forgets accepted tokens and starts the random numbers again. */
 EW_API void ew_sampler_reset(ew_sampler *s);
 /* Chooses a token. logits: ew_n_vocab floats, borrowed, not changed. Does not accept it.
- * EW_EFORMAT when no logit is a number. */
+ * EW_EFORMAT when no logit is a finite number, EW_EINVAL when bias and ignore_eos forbid all that
+ * are. Allocates nothing. */
 EW_API ew_status ew_sampler_sample(ew_sampler *s, const float *logits, int32_t *out, ew_error *err);
 EW_API void ew_sampler_accept(ew_sampler *s, int32_t id); /* joins the penalties' history */
 
 /* ---- generation ----------------------------------------------------------------------------- */
 
 typedef enum ew_stop_reason {
-    EW_STOP_EOG,     /* the model ended its answer */
+    EW_STOP_EOG,     /* the model ended its answer (the token is not part of the text) */
     EW_STOP_STRING,  /* a stop string came up (not part of the text) */
     EW_STOP_LENGTH,  /* n_predict tokens */
     EW_STOP_CONTEXT, /* the window is full */
@@ -429,10 +431,14 @@ typedef struct ew_generate_result {
 } ew_generate_result;
 
 EW_API void ew_generate_defaults(ew_generate_options *o);
-EW_API const char *ew_stop_reason_name(ew_stop_reason r); /* "stop", "length", "context", ... */
+/* "stop" (EOG), "string", "length", "context", "cancel" */
+EW_API const char *ew_stop_reason_name(ew_stop_reason r);
 /* Syncs the session to the prompt, then samples and evaluates until something ends it. The session
- * then holds the prompt and the generated tokens that were evaluated. A stop for any ew_stop_reason
- * is EW_OK. The sampler accepts the prompt's tokens and its own (it is not reset). */
+ * then holds the prompt and the generated tokens that were evaluated. With n 0 it goes on from what
+ * the session holds, whose logits must be there (EW_EINVAL otherwise).
+ * A stop for any ew_stop_reason is EW_OK; a prompt that exceeds the window is EW_EFULL, before any
+ * work. out (may be NULL) and the text so far are complete on failure, too.
+ * The sampler's history becomes the prompt, then its own tokens join; its random numbers go on. */
 EW_API ew_status ew_generate(ew_session *s, ew_sampler *sampler, const int32_t *prompt, size_t n,
                              const ew_generate_options *o, ew_generate_result *out, ew_error *err);
 

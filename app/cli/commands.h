@@ -19,5 +19,10 @@ typedef struct {
 } command;
 
 int cmd_run(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+int cmd_tokenize(int argc, char **argv);
+int cmd_logits(int argc, char **argv);
+int cmd_perplexity(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 
 #endif

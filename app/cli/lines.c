@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <histedit.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -120,8 +121,8 @@ static char *prompt_of(EditLine *el) {
     return p.v;
 }
 
-/* Ctrl-C is a key here and not a signal: the terminal's interrupt key is off while a line is
- * edited. */
+/* Ctrl-C and Ctrl-Z are keys here and no signals: they are off while a line is edited (libedit can
+ * turn them off together only). */
 static unsigned char on_interrupt_key(EditLine *el, int ch) {
     const LineInfo *li = el_line(el);
     lines *l;
@@ -132,6 +133,23 @@ static unsigned char on_interrupt_key(EditLine *el, int ch) {
     l->had_text = li->lastchar > li->buffer;
     fputs("^C\n", l->out);
     return CC_EOF;
+}
+
+static unsigned char on_suspend_key(EditLine *el, int ch) {
+    (void)el;
+    (void)ch;
+    raise(SIGTSTP); /* libedit's handler gives the terminal back and takes it again */
+    return CC_REFRESH;
+}
+
+static void bind_keys(EditLine *el) {
+    /* The wide form, because the other one leaks its copies of the texts. */
+    el_wset(el, EL_ADDFN, L"ew-interrupt", L"Forget the line", on_interrupt_key);
+    el_wset(el, EL_ADDFN, L"ew-suspend", L"Stop the program for now", on_suspend_key);
+    el_set(el, EL_BIND, "^C", "ew-interrupt", NULL);
+    el_set(el, EL_BIND, "^Z", "ew-suspend", NULL);
+    el_set(el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    el_set(el, EL_SETTY, "-d", "-isig", NULL);
 }
 
 ew_status lines_open(lines **out, ew_error *err) {
@@ -156,10 +174,7 @@ ew_status lines_open(lines **out, ew_error *err) {
     el_set(l->el, EL_EDITOR, "emacs");
     el_set(l->el, EL_SIGNAL, 1); /* window size, stop and continue */
     el_set(l->el, EL_HIST, history, l->history);
-    el_set(l->el, EL_ADDFN, "ew-interrupt", "Forget the line", on_interrupt_key);
-    el_set(l->el, EL_BIND, "^C", "ew-interrupt", NULL);
-    el_set(l->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
-    el_set(l->el, EL_SETTY, "-d", "intr=", NULL);
+    bind_keys(l->el);
     el_source(l->el, NULL); /* ~/.editrc */
     find_history(l);
     load_history(l);
@@ -187,7 +202,10 @@ line_event lines_read(lines *l, const char *prompt, char **text) {
     l->was_interrupt = false;
     line = el_gets(l->el, &n);
     if (l->was_interrupt) return l->had_text ? LINE_INTERRUPT : LINE_HINT;
-    if (!line || n <= 0) return LINE_END;
+    if (!line || n <= 0) {
+        fputc('\n', l->out); /* after the ^D */
+        return LINE_END;
+    }
     while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) n--;
     *text = mem_copy_str(line, (size_t)n);
     if (!*text) return LINE_END;

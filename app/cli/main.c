@@ -6,6 +6,7 @@
 #include "edgewise.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,11 @@
 
 static const command commands[] = {
     {"run", "chat with a model, or complete a prompt", cmd_run},
+    {"bench", "measure speed and memory", cmd_bench},
+    {"show", "what is in a file, and what it would cost to run", cmd_show},
+    {"tokenize", "text to token ids, and back", cmd_tokenize},
+    {"logits", "what the model expects after a text", cmd_logits},
+    {"perplexity", "how well the model predicts a text", cmd_perplexity},
 };
 
 enum {
@@ -90,12 +96,19 @@ static int dispatch(int argc, char **argv) {
     return unknown_command(name);
 }
 
+/* For the line editor; numbers stay in the C locale. A terminal of today takes UTF-8, also where
+ * nobody has set LANG. */
+static void use_utf8(void) {
+    if (setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0) return;
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "en_US.UTF-8");
+}
+
 int main(int argc, char **argv) {
     int status;
 
     /* A reader that goes away ends us quietly, also where a parent had the signal ignored. */
     signal(SIGPIPE, SIG_DFL);
-    setlocale(LC_CTYPE, ""); /* for the line editor; numbers stay in the C locale */
+    use_utf8();
     status = dispatch(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
         fprintf(stderr, "edgewise: standard output: %s\n", strerror(errno ? errno : EIO));

@@ -104,7 +104,10 @@ static void json_memory(FILE *f, ew_engine *e) {
     for (ew_account a = 0; a < EW_MEM_COUNT; a++) {
         const uint64_t bytes = ew_engine_memory(e, a);
 
-        fprintf(f, "\"%s\":%llu,", ew_account_name(a), (unsigned long long)bytes);
+        /* "kv cache" -> "kv_cache" */
+        fputc('"', f);
+        for (const char *p = ew_account_name(a); *p; p++) fputc(*p == ' ' ? '_' : *p, f);
+        fprintf(f, "\":%llu,", (unsigned long long)bytes);
         sum += bytes;
     }
     fprintf(f, "\"sum\":%llu,\"peak\":%llu,\"limit\":%llu}", (unsigned long long)sum,

@@ -20,7 +20,11 @@ void kern_fill_generic(kern_table *t) {
 
 void kern_fill(kern_table *t, uint32_t features) {
     kern_fill_generic(t);
+#if defined(__x86_64__)
+    if (features & EW_CPU_AVX2) kern_fill_avx2(t); /* Haswell 2013, Zen 2017 */
+#else
     (void)features;
+#endif
 }
 
 act_form act_of(elem_type t) {

@@ -254,7 +254,7 @@ static uint64_t header_bytes(const ew_model *m) {
 static ew_status charge(ew_model *m, ew_error *err) {
     const uint64_t fixed =
         big_round(tok_bytes(m->tok) + m->n_vectors * sizeof(float) + header_bytes(m));
-    const uint64_t weights = m->layers ? m->n_bytes : 0;
+    const uint64_t weights = m->is_vocab_only ? 0 : m->n_bytes;
     ew_status rc = mem_charge(&m->engine->budget, EW_MEM_FIXED, fixed, "the vocabulary", err);
 
     if (rc) return rc;
@@ -317,6 +317,23 @@ static ew_status load_weights(ew_model *m, const ew_model_options *o, ew_error *
     return EW_OK;
 }
 
+/* The vocabulary alone and, where the file could run, the shapes that an estimate of a session
+ * needs: `fixed` is then charged as for a whole load, so that both sums agree. */
+static ew_status load_vocab(ew_model *m, const ew_model_options *o, ew_error *err) {
+    binder b = {.m = m, .is_float = o->float_activations};
+
+    m->is_vocab_only = true;
+    if (check_model(m, NULL, NULL) == EW_OK && bind_all(&b) == EW_OK) {
+        collect_forms(m);
+    } else {
+        mem_free(m->layers);
+        m->layers = NULL;
+        m->hp = (hparams){0};
+        m->n_vectors = 0;
+    }
+    return charge(m, err);
+}
+
 void ew_model_defaults(ew_model_options *o) {
     *o = (ew_model_options){.size = sizeof *o};
 }
@@ -344,7 +361,7 @@ ew_status ew_model_open(ew_model **out, ew_engine *e, const char *path, const ew
     if (rc) goto out;
     if (warn[0]) engine_log(e, EW_LOG_WARN, "%s", warn);
     sum_tensors(m);
-    rc = opt.vocab_only ? charge(m, err) : load_weights(m, &opt, err);
+    rc = opt.vocab_only ? load_vocab(m, &opt, err) : load_weights(m, &opt, err);
     if (rc) goto out;
     *out = m;
     m = NULL;

@@ -55,11 +55,12 @@ struct ew_model {
     ew_file file;
     const gguf *g; /* of file */
     tokenizer *tok;
-    const arch *arch; /* NULL when only the vocabulary was opened */
-    char *path;       /* as given */
+    const arch *arch;   /* NULL when the architecture is not known (vocabulary only) */
+    bool is_vocab_only; /* weights were not read: shapes may be known all the same */
+    char *path;         /* as given */
     char *arch_name, *name;
     hparams hp;
-    layer *layers;     /* [n_layer]; NULL when only the vocabulary was opened */
+    layer *layers;     /* [n_layer]; NULL when the model can't run (vocabulary only) */
     weight embd, head; /* head is embd when tied */
     const float *out_norm;
     float *vectors;   /* norms, biases and factors as floats, all in one block */

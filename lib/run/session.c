@@ -49,7 +49,8 @@ static ew_status complete(ew_session_options *out, const ew_model *m, const ew_s
     ew_session_defaults(out);
     if (o) memcpy(out, o, o->size < sizeof *out ? o->size : sizeof *out);
     if (!m->layers)
-        return fail(err, EW_EINVAL, "%s: opened for its vocabulary alone, has no weights", m->path);
+        return fail(err, EW_EINVAL, "%s: the model can't run here, its vocabulary alone was opened",
+                    m->path);
     if (!out->ctx_tokens)
         out->ctx_tokens = m->hp.ctx_train < DEFAULT_CTX ? m->hp.ctx_train : DEFAULT_CTX;
     if (!out->chunk_tokens) out->chunk_tokens = DEFAULT_CHUNK;
@@ -123,6 +124,8 @@ ew_status ew_session_new(ew_session **out, ew_model *m, const ew_session_options
     ew_status rc;
 
     *out = NULL;
+    if (m->is_vocab_only)
+        return fail(err, EW_EINVAL, "%s: opened for its vocabulary alone, has no weights", m->path);
     s = mem_array(1, sizeof *s);
     if (!s) return fail(err, EW_ENOMEM, "session: out of memory");
     s->m = m;

@@ -207,31 +207,13 @@ static void act_floats(float *x, act_form f, const void *act, size_t n) {
     }
 }
 
-/* What an element's scale times value, and its offset, come to at most where the two cancel:
- * scales of make_weights() reach 2^-6, quants 31, sub-scales 63. */
-static double offset_magnitude(elem_type t, bits_kind kind) {
-    const double scale = kind == BITS_TINY ? 0x1p-16 : 0x1p-6;
-
-    switch ((int)t) {
-    case TYPE_Q4_1:
-    case TYPE_Q5_1:
-        return scale * (31 + 1);
-    case TYPE_Q2_K:
-        return scale * (3 * 15 + 15);
-    case TYPE_Q4_K:
-    case TYPE_Q5_K:
-        return scale * (31 * 63 + 63);
-    default:
-        return 0;
-    }
-}
-
 /* A float step errs by at most half an eps of the partial sum, which the sum of the magnitudes
  * bounds; there are at most N / 8 + 8 steps in a row (eight lanes of the float types). */
 static void check_product(elem_type t, bits_kind kind, uint64_t seed) {
     const size_t row_bytes = type_row_bytes(t, N), x_bytes = act_bytes(act_of(t), N);
     static uint8_t w[ROWS * N * 4];
     static float act[TOKS * N], src[N], row[N], x[N], y[TOKS * ROWS];
+    static double part[N];
     rng r = {seed};
 
     make_weights(w, t, ROWS * N, kind, &r);
@@ -246,9 +228,10 @@ static void check_product(elem_type t, bits_kind kind, uint64_t seed) {
             double sum = 0, mag = 0;
 
             k.dequant[t](row, w + i * row_bytes, N);
+            weight_magnitudes(part, t, w + i * row_bytes, N);
             for (size_t e = 0; e < N; e++) {
                 sum += (double)row[e] * (double)x[e];
-                mag += (fabs((double)row[e]) + offset_magnitude(t, kind)) * fabs((double)x[e]);
+                mag += part[e] * fabs((double)x[e]);
             }
             assert_true(fabs((double)y[j * ROWS + i] - sum) <=
                         (N / 8 + 8) * (double)FLT_EPSILON * mag);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/weights.h"
 
-#include "kernels/half.h"
+#include "kernels/generic/unpack.h"
 #include "kernels/kern.h"
-#include "tensor/block.h"
 
 #include <math.h>
 
@@ -127,4 +126,112 @@ void spoil_scale(uint8_t *block, elem_type t, int how) {
     if (d >= 0) put_half(block + d, how ? INFINITY : NAN);
     if (d < 0 && t == TYPE_MXFP4) block[0] = 255;
     if (d < 0 && t != TYPE_MXFP4) put_float(block, t, how ? INFINITY : NAN);
+}
+
+/* The largest value when the zero point is moved so that none is negative, else the largest. */
+static double largest_value(elem_type t) {
+    switch ((int)t) {
+    case TYPE_Q2_K:
+    case TYPE_TQ1_0:
+    case TYPE_TQ2_0:
+        return 3;
+    case TYPE_Q3_K:
+        return 7;
+    case TYPE_Q4_0:
+    case TYPE_Q4_1:
+    case TYPE_Q4_K:
+        return 15;
+    case TYPE_MXFP4:
+        return 24;
+    case TYPE_Q5_0:
+    case TYPE_Q5_1:
+    case TYPE_Q5_K:
+        return 31;
+    case TYPE_Q6_K:
+        return 63;
+    default:
+        return 128;
+    }
+}
+
+static void small_scales(small_block *u, elem_type t, const uint8_t *b) {
+    switch ((int)t) {
+    case TYPE_Q4_0:
+        unpack_q4_0(u, b);
+        break;
+    case TYPE_Q4_1:
+        unpack_q4_1(u, b);
+        break;
+    case TYPE_Q5_0:
+        unpack_q5_0(u, b);
+        break;
+    case TYPE_Q5_1:
+        unpack_q5_1(u, b);
+        break;
+    case TYPE_Q8_0:
+        unpack_q8_0(u, b);
+        break;
+    case TYPE_IQ4_NL:
+        unpack_iq4_nl(u, b);
+        break;
+    default:
+        unpack_mxfp4(u, b);
+        break;
+    }
+}
+
+static void super_scales(super_block *u, elem_type t, const uint8_t *b) {
+    switch ((int)t) {
+    case TYPE_Q2_K:
+        unpack_q2_k(u, b);
+        break;
+    case TYPE_Q3_K:
+        unpack_q3_k(u, b);
+        break;
+    case TYPE_Q4_K:
+        unpack_q4_k(u, b);
+        break;
+    case TYPE_Q5_K:
+        unpack_q5_k(u, b);
+        break;
+    case TYPE_Q6_K:
+        unpack_q6_k(u, b);
+        break;
+    case TYPE_IQ4_XS:
+        unpack_iq4_xs(u, b);
+        break;
+    case TYPE_TQ1_0:
+        unpack_tq1_0(u, b);
+        break;
+    default:
+        unpack_tq2_0(u, b);
+        break;
+    }
+}
+
+static double float_at(elem_type t, const uint8_t *p) {
+    if (t == TYPE_F32) return (double)f32_at(p);
+    return (double)(t == TYPE_F16 ? f16_at(p) : bf16_f32(u16_at(p)));
+}
+
+void weight_magnitudes(double *mag, elem_type t, const uint8_t *row, size_t n_elem) {
+    const type_info *info = type_get((uint32_t)t);
+    const double top = largest_value(t);
+
+    for (size_t i = 0; i < n_elem; i++) {
+        const uint8_t *b = row + i / info->block_elems * info->block_bytes;
+        const size_t run = i % info->block_elems / 16;
+        small_block s;
+        super_block u;
+
+        if (info->block_elems == 1) {
+            mag[i] = fabs(float_at(t, b));
+        } else if (info->block_elems == 32) {
+            small_scales(&s, t, b);
+            mag[i] = fabs((double)s.d) * top + fabs((double)s.off);
+        } else {
+            super_scales(&u, t, b);
+            mag[i] = fabs((double)u.d * u.sc[run]) * top + fabs((double)u.dmin * u.mn[run]);
+        }
+    }
 }

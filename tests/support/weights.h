@@ -20,7 +20,11 @@ typedef enum {
  * signs occur. */
 void make_weights(uint8_t *dst, elem_type t, size_t n_elem, bits_kind kind, rng *r);
 
-/* Overwrites the scale of the first block of each row by a bad value: 0 NaN, 1 infinity. */
+/* mag[i]: scale times largest value, plus offset, of element i: what a product's rounding errors
+ * are relative to, since the two may cancel in w. */
+void weight_magnitudes(double *mag, elem_type t, const uint8_t *row, size_t n_elem);
+
+/* Overwrites the scale of a block by a bad value: 0 NaN, 1 infinity. */
 void spoil_scale(uint8_t *block, elem_type t, int how);
 
 #endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The x86 instruction sets' places in the table. */
+#include "kernels/x86/x86.h"
+
+void kern_fill_avx2(kern_table *t) {
+    avx2_fill_float(t);
+    avx2_fill_small(t);
+    avx2_fill_super(t);
+    avx2_fill_act(t);
+    avx2_fill_vec(t);
+    avx2_fill_attn(t);
+    t->isa = "avx2";
+}
