@@ -2,6 +2,7 @@
 #include "run/cut.h"
 
 #include "kernels/exp.h"
+#include "run/random.h"
 
 #include <float.h>
 #include <math.h>
@@ -54,24 +55,30 @@ static bool is_nearer(const cand *a, const cand *b, double centre) {
     return (da < db) | ((da == db) & ((a->x > b->x) | ((a->x == b->x) & (a->id < b->id))));
 }
 
-static void swap(cand *a, cand *b) {
-    const cand t = *a;
+/* Three places of [lo, hi) and the middle one of their candidates. Places at random, since logits
+ * that rise and fall in order, which models do give, would make any fixed choice quadratic. */
+static size_t pivot_of(const cand *c, size_t lo, size_t hi, double centre, uint64_t *random) {
+    size_t at[3];
 
-    *a = *b;
-    *b = t;
+    for (int i = 0; i < 3; i++) at[i] = lo + (size_t)(splitmix64(random) % (hi - lo));
+    if (is_nearer(&c[at[1]], &c[at[0]], centre)) {
+        const size_t t = at[0];
+
+        at[0] = at[1];
+        at[1] = t;
+    }
+    if (is_nearer(&c[at[1]], &c[at[2]], centre)) return at[1];
+    return is_nearer(&c[at[2]], &c[at[0]], centre) ? at[0] : at[2];
 }
 
-/* Parts c[lo, hi) around one of its members; returns where that came to stand. */
-static size_t part(cand *c, size_t lo, size_t hi, double centre) {
-    const size_t mid = lo + (hi - lo) / 2, last = hi - 1;
-    size_t at = lo;
-    cand pivot;
+/* Parts c[lo, hi) around c[at], which goes where it belongs; returns that place. */
+static size_t part(cand *c, size_t lo, size_t hi, size_t at, double centre) {
+    const size_t last = hi - 1;
+    const cand pivot = c[at];
 
-    /* The median of three goes last. */
-    if (is_nearer(&c[mid], &c[lo], centre)) swap(&c[mid], &c[lo]);
-    if (is_nearer(&c[last], &c[lo], centre)) swap(&c[last], &c[lo]);
-    if (is_nearer(&c[mid], &c[last], centre)) swap(&c[mid], &c[last]);
-    pivot = c[last];
+    c[at] = c[last];
+    c[last] = pivot;
+    at = lo;
     for (size_t i = lo; i < last; i++) {
         const cand here = c[i];
 
@@ -80,18 +87,21 @@ static size_t part(cand *c, size_t lo, size_t hi, double centre) {
         c[at] = here;
         at += is_nearer(&here, &pivot, centre);
     }
-    swap(&c[at], &c[last]);
+    c[last] = c[at];
+    c[at] = pivot;
     return at;
 }
 
 /* Brings the nearest candidates to the front, as few as reach the target (a number of candidates,
- * or of mass when by_mass), and keeps those. */
+ * or of mass when by_mass), and keeps those. The farthest of them is the last, the others are in
+ * any order. */
 static void keep_nearest(cand_set *s, double centre, bool by_mass, double target) {
+    uint64_t random = s->n;
     size_t lo = 0, hi = s->n; /* c[0, lo) is kept, c[hi, n) is not, the border lies between */
 
     if (!(target > 0)) target = DBL_MIN; /* one at least */
     while (lo < hi) {
-        const size_t mid = part(s->c, lo, hi, centre);
+        const size_t mid = part(s->c, lo, hi, pivot_of(s->c, lo, hi, centre, &random), centre);
         double sum = 0;
 
         for (size_t i = lo; i < mid; i++) sum += by_mass ? (double)s->c[i].p : 1.0;
@@ -136,14 +146,16 @@ void cut_gather(cand_set *s, const float *logits, size_t n, size_t top_k) {
 
 void cut_softmax(cand_set *s, float temperature) {
     const double max = (double)largest(s), t = (double)temperature;
+    size_t n = 0;
 
     for (size_t i = 0; i < s->n; i++) {
-        double x = ((double)s->c[i].x - max) / t;
+        const float x = (float)(((double)s->c[i].x - max) / t);
+        const float p = exp_f32(x);
 
-        if (!(x > -1e30)) x = -1e30; /* times p = 0 must be 0 */
-        s->c[i].x = (float)x;
-        s->c[i].p = exp_f32(s->c[i].x);
+        s->c[n] = (cand){x, p, s->c[i].id};
+        n += p > 0;
     }
+    s->n = n;
     sum_up(s);
 }
 
@@ -219,18 +231,9 @@ void cut_mirostat(cand_set *s, double mu) {
     keep_from(s, (float)(x_min < max ? x_min : max));
 }
 
-size_t cut_choose(const cand_set *s, double u) {
-    const double target = u * s->mass;
-    size_t last = 0;
-    double sum = 0;
-
-    for (size_t i = 0; i < s->n; i++) {
-        if (!(s->c[i].p > 0)) continue;
-        sum += (double)s->c[i].p;
-        last = i;
-        if (sum > target) break;
-    }
-    return last;
+cand cut_choose(cand_set *s, double u) {
+    keep_nearest(s, (double)largest(s), true, u * s->mass);
+    return s->c[s->n - 1];
 }
 
 double mirostat_next(double mu, double tau, double eta, double p) {

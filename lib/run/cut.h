@@ -4,7 +4,8 @@
  * and mirostat's.
  *
  * Nothing here sorts. Each cut that keeps "the best until a sum is reached" is one selection by
- * parts (quickselect with weights), linear in the number of candidates; the others are filters.
+ * parts (quickselect with weights, its pivots pseudo-random but the same every time), linear in the
+ * number of candidates; the others are filters.
  * Probabilities are kept as weights exp(x) beside their sum, so that a cut needs no second softmax.
  * Weights take IEEE basic operations only (kernels/exp.h), so equal logits give equal weights on
  * every platform. */
@@ -35,7 +36,8 @@ enum {
  * it is at most CUT_HEAP_MAX (and not 0), for n otherwise. Ties: the lower id is the better. */
 void cut_gather(cand_set *s, const float *logits, size_t n, size_t top_k);
 
-/* Sets x, p and mass. temperature > 0; from here on s->n is at least 1. */
+/* Sets x, p and mass; drops what is too unlikely for a float. temperature > 0. From here on s->n is
+ * at least 1 and every p over 0. */
 void cut_softmax(cand_set *s, float temperature);
 
 /* Each keeps at least one candidate and needs cut_softmax before it. */
@@ -45,8 +47,9 @@ void cut_min_p(cand_set *s, double p);       /* p times as likely as the best, o
 void cut_xtc(cand_set *s, double threshold); /* of those at or over it, only the least likely */
 void cut_mirostat(cand_set *s, double mu);   /* surprise of at most mu bits */
 
-/* The candidate at share u, in [0, 1), of the mass. */
-size_t cut_choose(const cand_set *s, double u);
+/* The candidate at share u, in [0, 1), of the mass, counted from the most likely one down: a
+ * definition that does not depend on the order the cuts have left. Leaves s in disorder. */
+cand cut_choose(cand_set *s, double u);
 
 /* mu after a candidate with probability p among the survivors was chosen. */
 double mirostat_next(double mu, double tau, double eta, double p);

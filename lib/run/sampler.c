@@ -422,17 +422,19 @@ ew_status sampler_candidates(ew_sampler *s, const float *logits, cand_set *out, 
 
 ew_status ew_sampler_sample(ew_sampler *s, const float *logits, int32_t *out, ew_error *err) {
     cand_set c;
+    cand chosen;
+    double mass;
     ew_status rc;
-    size_t i;
 
     *out = -1;
     rc = sampler_candidates(s, logits, &c, err);
     if (rc) return rc;
-    i = s->opt.temperature > 0 ? cut_choose(&c, rng_unit(&s->rng)) : 0;
-    *out = c.c[i].id;
+    mass = c.mass;
+    chosen = s->opt.temperature > 0 ? cut_choose(&c, rng_unit(&s->rng)) : c.c[0];
+    *out = chosen.id;
     if (s->opt.mirostat && s->opt.temperature > 0) {
         s->mu = mirostat_next(s->mu, (double)s->opt.mirostat_tau, (double)s->opt.mirostat_eta,
-                              (double)c.c[i].p / c.mass);
+                              (double)chosen.p / mass);
     }
     return EW_OK;
 }
