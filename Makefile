@@ -44,8 +44,6 @@ LIBS = $(PKG_LIBS) -lm
 OTHER_ARCH := $(if $(filter x86_64 amd64,$(ARCH)),,x86) $(if $(filter aarch64 arm64,$(ARCH)),,arm)
 $(B)/%_avx2.o build/tidy/%_avx2.ok: ISA := -mavx2 -mfma -mf16c
 
-# The program joins when the engine behind edgewise.h is whole.
-WHOLE := $(wildcard tests/build/embed.sh)
 LIB_SRC := $(filter-out $(OTHER_ARCH:%=lib/kernels/%/%),$(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 APP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard app/*/*.c))
@@ -57,10 +55,10 @@ MK_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard bench/mkmodel
 # tests/cli/NAME.sh for the program, tests/build/NAME.sh for what is built.
 TEST_SRC := $(filter-out tests/support/% tests/fuzz/% tests/golden/%,$(wildcard tests/*/*.c))
 TEST_BIN := $(TEST_SRC:%.c=$(B)/%)
-TEST_SH := $(wildcard tests/build/*.sh $(if $(WHOLE),tests/cli/*.sh))
+TEST_SH := $(wildcard tests/build/*.sh tests/cli/*.sh)
 FUZZ_BIN := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))
 
-PRODUCTS := $(B)/libedgewise.a $(if $(WHOLE),$(B)/edgewise)
+PRODUCTS := $(B)/libedgewise.a $(B)/edgewise
 
 # VERBOSE=1 shows whole commands.
 Q := $(if $(VERBOSE),,@)
@@ -92,7 +90,7 @@ test: deps
 	@EDGEWISE=$(B)/edgewise B=$(B) V=$(V) CC="$(CC)" CXX="$(CXX)" \
 	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) $(FUZZ_BIN) $(TEST_SH)
 
-tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(B)/mkmodel $(if $(WHOLE),$(TOOL_BIN))
+tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(B)/mkmodel $(TOOL_BIN)
 	@:
 
 fuzz-bins: $(FUZZ_BIN)
@@ -106,7 +104,7 @@ fuzz:
 # ---- checks that need more tools than building does; each says what it installs ----
 
 SOURCES := $(wildcard include/*.h lib/*/*.[ch] lib/*/*/*.[ch] app/*/*.[ch] tests/*/*.[ch] \
-  tests/*/*/*.[ch] bench/*.[ch] examples/*.[ch])
+  tests/*/*/*.[ch] bench/*/*.[ch] examples/*.[ch])
 TIDY := $(patsubst %.c,build/tidy/%.ok,$(filter lib/% app/%,$(filter %.c,$(SOURCES))))
 
 check-format:

@@ -154,7 +154,8 @@ static DIR *open_folder(walk *w, const char *path) {
     DIR *d = opendir(path);
 
     if (!d && errno == EACCES && !w->list->denied[0])
-        snprintf(w->list->denied, sizeof w->list->denied, "%s", path);
+        snprintf(w->list->denied, sizeof w->list->denied, "%.*s", (int)sizeof w->list->denied - 1,
+                 path);
     return d;
 }
 
