@@ -54,11 +54,10 @@ INLINE float half_load(const uint8_t *p) {
 
 /* 16 bytes with two nibbles each: low nibbles in the low half, high ones in the high half. */
 INLINE __m256i nibbles(const uint8_t *p) {
-    const __m128i q = load128(p);
-    const __m256i both =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(q), _mm_srli_epi16(q, 4), 1);
+    const __m256i q = _mm256_broadcastsi128_si256(load128(p));
+    const __m256i shifted = _mm256_srlv_epi64(q, _mm256_setr_epi64x(0, 0, 4, 4));
 
-    return _mm256_and_si256(both, _mm256_set1_epi8(15));
+    return _mm256_and_si256(shifted, _mm256_set1_epi8(15));
 }
 
 /* Pairs of products of unsigned a and signed b, added: 16-bit lanes. No saturation as long as

@@ -16,9 +16,16 @@ typedef enum {
     SUMS_32  /* signed values: two */
 } sum_width;
 
-/* w = d * value - off, of four blocks */
+/* What there is besides scale and value. */
+typedef enum {
+    OFF_NONE,
+    OFF_ZERO, /* w = d * (value - zero) */
+    OFF_MIN   /* w = d * value + m */
+} off_kind;
+
+/* Scales and minimums of four blocks: twice, as the sums stand. */
 typedef struct {
-    __m128 d, off;
+    __m256 d, m;
 } small_head;
 
 typedef small_head head_fn(const uint8_t *group);
@@ -30,7 +37,8 @@ typedef struct {
     values_fn *values;
     size_t bytes; /* of a block */
     sum_width width;
-    bool has_off;
+    off_kind off;
+    float zero;
 } small_type;
 
 INLINE __m256i products(__m256i v, const int8_t *q, sum_width width) {
@@ -60,18 +68,15 @@ INLINE __m256i gather_sums(__m256i p0, __m256i p1, __m256i p2, __m256i p3, sum_w
     return width == SUMS_16 ? _mm256_madd_epi16(t, _mm256_set1_epi16(1)) : t;
 }
 
-/* The float step of a group. The offsets count once: in the lower half only. */
-INLINE __m256 finish(__m256 acc, __m256i sum, __m256 d, __m256 off, const act_q8_32 *a,
-                     bool has_off) {
-    const __m256 scale = _mm256_mul_ps(d, _mm256_broadcast_ps((const __m128 *)(const void *)a->d));
+/* The float step of a group. What is not multiplied by a value counts once: in the lower half. */
+INLINE __m256 finish(small_type ty, __m256 acc, __m256i sum, small_head h, const act_q8_32 *a) {
+    const __m256 d = _mm256_broadcast_ps((const __m128 *)(const void *)a->d);
+    const __m256 s = _mm256_zextps128_ps256(_mm_loadu_ps(a->s));
+    __m256 v = _mm256_mul_ps(d, _mm256_cvtepi32_ps(sum));
 
-    acc = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(sum), acc);
-    if (has_off) acc = _mm256_fnmadd_ps(off, _mm256_zextps128_ps256(_mm_loadu_ps(a->s)), acc);
-    return acc;
-}
-
-INLINE __m256 both_halves(__m128 v) {
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(v), v, 1);
+    if (ty.off == OFF_ZERO) v = _mm256_fnmadd_ps(_mm256_set1_ps(ty.zero), s, v);
+    if (ty.off == OFF_MIN) acc = _mm256_fmadd_ps(h.m, s, acc);
+    return _mm256_fmadd_ps(h.d, v, acc);
 }
 
 INLINE __m256 group_step(small_type ty, __m256 acc, const uint8_t *w, const act_q8_32 *a) {
@@ -81,8 +86,7 @@ INLINE __m256 group_step(small_type ty, __m256 acc, const uint8_t *w, const act_
     const __m256i p2 = products(ty.values(w + 2 * ty.bytes), a->q[2], ty.width);
     const __m256i p3 = products(ty.values(w + 3 * ty.bytes), a->q[3], ty.width);
 
-    return finish(acc, gather_sums(p0, p1, p2, p3, ty.width), both_halves(h.d), both_halves(h.off),
-                  a, ty.has_off);
+    return finish(ty, acc, gather_sums(p0, p1, p2, p3, ty.width), h, a);
 }
 
 enum {
@@ -114,15 +118,12 @@ INLINE float row_dot(small_type ty, const uint8_t *w, const act_q8_32 *a, size_t
 
 typedef struct {
     __m256i v[4];
-    __m256 d, off;
+    small_head head;
 } small_unit;
 
 INLINE void unpack_unit(small_type ty, small_unit *u, const uint8_t *w) {
-    const small_head h = ty.head(w);
-
     for (size_t j = 0; j < 4; j++) u->v[j] = ty.values(w + j * ty.bytes);
-    u->d = both_halves(h.d);
-    u->off = both_halves(h.off);
+    u->head = ty.head(w);
 }
 
 INLINE void tile(small_type ty, __m256 *acc, const small_unit *u, const uint8_t *x, size_t x_bytes,
@@ -135,7 +136,7 @@ INLINE void tile(small_type ty, __m256 *acc, const small_unit *u, const uint8_t 
         const __m256i p2 = products(u->v[2], a->q[2], ty.width);
         const __m256i p3 = products(u->v[3], a->q[3], ty.width);
 
-        acc[t] = finish(acc[t], gather_sums(p0, p1, p2, p3, ty.width), u->d, u->off, a, ty.has_off);
+        acc[t] = finish(ty, acc[t], gather_sums(p0, p1, p2, p3, ty.width), u->head, a);
     }
 }
 
@@ -197,31 +198,31 @@ INLINE void matmul(small_type ty, float *y, size_t y_stride, const uint8_t *w, s
     }
 }
 
-/* Halves that stand `stride` bytes apart. */
-INLINE __m128 four_halves(const uint8_t *p, size_t stride) {
-    const uint64_t low = u16_at(p) | (uint64_t)u16_at(p + stride) << 16;
-    const uint64_t high = u16_at(p + 2 * stride) | (uint64_t)u16_at(p + 3 * stride) << 16;
+/* The first 16-bit words of four blocks, then their second ones; further bytes are of no use. */
+INLINE __m128i first_words(const uint8_t *g, size_t bytes) {
+    const __m128i ab = _mm_unpacklo_epi16(load128(g), load128(g + bytes));
+    const __m128i cd = _mm_unpacklo_epi16(load128(g + 2 * bytes), load128(g + 3 * bytes));
 
-    return _mm_cvtph_ps(_mm_cvtsi64_si128((long long)(low | high << 32)));
+    return _mm_unpacklo_epi32(ab, cd);
 }
 
-/* Values unsigned with a fixed zero point: off = zero * d. */
-INLINE small_head centred_head(__m128 d, float zero) {
-    const small_head h = {d, _mm_mul_ps(d, _mm_set1_ps(zero))};
+INLINE small_head scale_head(const uint8_t *g, size_t bytes) {
+    const __m128i words = first_words(g, bytes);
+    const small_head h = {_mm256_cvtph_ps(_mm_unpacklo_epi64(words, words)), _mm256_setzero_ps()};
 
     return h;
 }
 
-/* Values unsigned with a minimum: off = -m. */
 INLINE small_head minimum_head(const uint8_t *g, size_t bytes) {
-    const __m128 m = four_halves(g + 2, bytes);
-    const small_head h = {four_halves(g, bytes), _mm_xor_ps(m, _mm_set1_ps(-0.0f))};
+    const __m128i words = first_words(g, bytes);
+    const small_head h = {_mm256_cvtph_ps(_mm_unpacklo_epi64(words, words)),
+                          _mm256_cvtph_ps(_mm_unpackhi_epi64(words, words))};
 
     return h;
 }
 
 INLINE small_head q4_0_head(const uint8_t *g) {
-    return centred_head(four_halves(g, sizeof(block_q4_0)), 8);
+    return scale_head(g, sizeof(block_q4_0));
 }
 
 INLINE __m256i q4_0_values(const uint8_t *b) {
@@ -248,7 +249,7 @@ INLINE __m256i fifth_bits(const uint8_t *qh) {
 }
 
 INLINE small_head q5_0_head(const uint8_t *g) {
-    return centred_head(four_halves(g, sizeof(block_q5_0)), 16);
+    return scale_head(g, sizeof(block_q5_0));
 }
 
 INLINE __m256i q5_0_values(const uint8_t *p) {
@@ -268,9 +269,7 @@ INLINE __m256i q5_1_values(const uint8_t *p) {
 }
 
 INLINE small_head q8_0_head(const uint8_t *g) {
-    const small_head h = {four_halves(g, sizeof(block_q8_0)), _mm_setzero_ps()};
-
-    return h;
+    return scale_head(g, sizeof(block_q8_0));
 }
 
 INLINE __m256i q8_0_values(const uint8_t *b) {
@@ -278,9 +277,7 @@ INLINE __m256i q8_0_values(const uint8_t *b) {
 }
 
 INLINE small_head iq4_nl_head(const uint8_t *g) {
-    const small_head h = {four_halves(g, sizeof(block_iq4_nl)), _mm_setzero_ps()};
-
-    return h;
+    return scale_head(g, sizeof(block_iq4_nl));
 }
 
 INLINE __m256i iq4_nl_values(const uint8_t *b) {
@@ -300,7 +297,10 @@ INLINE small_head mxfp4_head(const uint8_t *g) {
     const __m128i tiny = _mm_sllv_epi32(_mm_set1_epi32(0x00200000), e);
     const __m128i is_tiny = _mm_cmpgt_epi32(_mm_set1_epi32(2), e);
 
-    return centred_head(_mm_castsi128_ps(_mm_blendv_epi8(normal, tiny, is_tiny)), 12);
+    const __m128i d = _mm_blendv_epi8(normal, tiny, is_tiny);
+    const small_head h = {_mm256_castsi256_ps(_mm256_broadcastsi128_si256(d)), _mm256_setzero_ps()};
+
+    return h;
 }
 
 /* The doubled table plus 12, to be unsigned. */
@@ -311,21 +311,21 @@ INLINE __m256i mxfp4_values(const uint8_t *b) {
                                nibbles(((const block_mxfp4 *)b)->qs));
 }
 
-#define MATMUL(type, width, has_off)                                                              \
+#define MATMUL(type, width, off, zero)                                                            \
  static void matmul_##type(float *y, size_t y_stride, const void *w, size_t row_bytes,            \
                            const void *x, size_t x_bytes, size_t n_row, size_t n_tok, size_t n) { \
-  const small_type ty = {type##_head, type##_values, sizeof(block_##type), width, has_off};       \
+  const small_type ty = {type##_head, type##_values, sizeof(block_##type), width, off, zero};     \
                                                                                                   \
   matmul(ty, y, y_stride, w, row_bytes, x, x_bytes, n_row, n_tok, n);                             \
  }
 
-MATMUL(q4_0, SUMS_16, true)
-MATMUL(q4_1, SUMS_16, true)
-MATMUL(q5_0, SUMS_16, true)
-MATMUL(q5_1, SUMS_16, true)
-MATMUL(q8_0, SUMS_32, false)
-MATMUL(iq4_nl, SUMS_32, false)
-MATMUL(mxfp4, SUMS_16, true)
+MATMUL(q4_0, SUMS_16, OFF_ZERO, 8)
+MATMUL(q4_1, SUMS_16, OFF_MIN, 0)
+MATMUL(q5_0, SUMS_16, OFF_ZERO, 16)
+MATMUL(q5_1, SUMS_16, OFF_MIN, 0)
+MATMUL(q8_0, SUMS_32, OFF_NONE, 0)
+MATMUL(iq4_nl, SUMS_32, OFF_NONE, 0)
+MATMUL(mxfp4, SUMS_16, OFF_ZERO, 12)
 
 void avx2_fill_small(kern_table *t) {
     t->matmul[TYPE_Q4_0] = matmul_q4_0;

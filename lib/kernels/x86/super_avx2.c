@@ -186,28 +186,32 @@ INLINE __m256i run_scales(__m128i bytes) {
     return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(bytes, even_odd));
 }
 
-/* The 6-bit scales and minimums of Q4_K and Q5_K: three words of four bytes become two of scales
- * and two of minimums. See block_q4_k for the packing. */
-INLINE void k_scales(super_head *h, const uint8_t *p) {
-    const uint32_t a = u32_at(p), b = u32_at(p + 4), c = u32_at(p + 8);
-    const uint32_t s0 = a & 0x3f3f3f3f, m0 = b & 0x3f3f3f3f;
-    const uint32_t s1 = (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030);
-    const uint32_t m1 = (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030);
-    const __m128i sm = _mm_setr_epi32((int)s0, (int)s1, (int)m0, (int)m1);
+/* Q4_K and Q5_K begin alike: two halves, then the 6-bit scales and minimums, whose packing
+ * block_q4_k describes. `low` takes the bytes with the low parts of S0..3, S4..7, M0..3, M4..7,
+ * `high` the bytes whose top bits complete S4..7 and M4..7. */
+INLINE super_head k_head(const uint8_t *p) {
+    const __m128i low = _mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m128i high = _mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11);
     const __m128i twice = _mm_setr_epi8(8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15);
+    const __m128i b = load128(p);
+    const __m128i shifted = _mm_srlv_epi32(_mm_shuffle_epi8(b, low), _mm_setr_epi32(0, 0, 0, 4));
+    const __m128i lows =
+        _mm_and_si128(shifted, _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+    const __m128i highs =
+        _mm_and_si128(_mm_srli_epi16(_mm_shuffle_epi8(b, high), 2), _mm_set1_epi8(0x30));
+    const __m128i sm = _mm_or_si128(lows, highs);
+    const __m128 d = _mm_cvtph_ps(b);
+    super_head h;
 
-    h->sc = _mm256_broadcastsi128_si256(_mm_cvtepu8_epi16(sm));
-    h->mn = _mm256_cvtepu8_epi16(_mm_shuffle_epi8(sm, twice));
+    h.sc = _mm256_broadcastsi128_si256(_mm_cvtepu8_epi16(sm));
+    h.mn = _mm256_cvtepu8_epi16(_mm_shuffle_epi8(sm, twice));
+    h.d = _mm_cvtss_f32(d);
+    h.dmin = _mm_cvtss_f32(_mm_movehdup_ps(d));
+    return h;
 }
 
 INLINE super_head q4_k_head(const uint8_t *p) {
-    const block_q4_k *b = (const void *)p;
-    super_head h;
-
-    k_scales(&h, b->sc);
-    h.d = half_load(b->d);
-    h.dmin = half_load(b->dmin);
-    return h;
+    return k_head(p);
 }
 
 INLINE __m256i k_nibbles(const uint8_t *qs, int k) {
@@ -221,13 +225,7 @@ INLINE __m256i q4_k_values(const uint8_t *p, int k) {
 }
 
 INLINE super_head q5_k_head(const uint8_t *p) {
-    const block_q5_k *b = (const void *)p;
-    super_head h;
-
-    k_scales(&h, b->sc);
-    h.d = half_load(b->d);
-    h.dmin = half_load(b->dmin);
-    return h;
+    return k_head(p);
 }
 
 /* Bits at `from` .. of every byte moved to `to`, and the rest cleared. */
