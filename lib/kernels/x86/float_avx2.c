@@ -36,6 +36,9 @@ INLINE void tile(float_type ty, float *y, size_t y_stride, const uint8_t *w, siz
 #pragma GCC unroll 4
         for (size_t t = 0; t < toks; t++) {
             xv[t] = _mm256_loadu_ps((const float *)(const void *)(x + t * x_bytes) + i);
+            /* Keep it in a register: gcc would load it again for every row, and loads are the
+             * limit. */
+            if (rows > 1) __asm__("" : "+x"(xv[t]));
         }
 #pragma GCC unroll 4
         for (size_t r = 0; r < rows; r++) {
