@@ -2,6 +2,7 @@
  *
  * The plain C kernels, which define what the others must give: against arithmetic in double,
  * checksums of decoded blocks, and, where the data is at hand, the format's reference decoder. */
+#include "format/gguf.h"
 #include "kernels/exp.h"
 #include "kernels/kern.h"
 #include "tests/support/shared.h"
@@ -13,6 +14,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -184,6 +186,42 @@ static void test_reference_vectors_decode_equal(void **state) {
     }
     assert_int_equal(n, 26);
     json_decref(root);
+}
+
+/* Bit for bit the floats that stand beside each quantised tensor. */
+static void check_quantised(const gguf *g, const gguf_tensor *q) {
+    char name[64];
+    const gguf_tensor *want;
+    const size_t n = (size_t)(q->ne[0] * q->ne[1]);
+    static float w[4096];
+
+    snprintf(name, sizeof name, "%.*sf32", (int)(q->name.n - 1), q->name.p);
+    want = gguf_find_tensor(g, str_of(name));
+    assert_non_null(want);
+    assert_true(n <= 4096 && want->n_bytes == n * sizeof *w);
+    k.dequant[q->type](w, q->data, n);
+    assert_memory_equal(w, want->data, n * sizeof *w);
+}
+
+static void test_reference_file_decodes_equal(void **state) {
+    const char *path = shared_path("data/gguf-cases/quant-types.gguf");
+    gguf g;
+    ew_error err;
+    size_t n = 0;
+
+    (void)state;
+    if (!path) skip();
+    assert_int_equal(gguf_open(&g, path, false, &err), EW_OK);
+    for (size_t i = 0; i < g.n_tensor; i++) {
+        const gguf_tensor *t = &g.tensor[i];
+        const bool is_quantised = t->name.n > 2 && memcmp(t->name.p + t->name.n - 2, ".q", 2) == 0;
+
+        if (!is_quantised || !k.dequant[t->type]) continue;
+        check_quantised(&g, t);
+        n++;
+    }
+    assert_int_equal(n, 17); /* every supported type but F32 */
+    gguf_close(&g);
 }
 
 /* Activations as the product sees them. */
@@ -413,6 +451,7 @@ int main(void) {
         cmocka_unit_test(test_exp_is_close_to_the_real_one),
         cmocka_unit_test(test_decoded_bits_are_as_recorded),
         cmocka_unit_test(test_reference_vectors_decode_equal),
+        cmocka_unit_test(test_reference_file_decodes_equal),
         cmocka_unit_test(test_products_agree_with_double),
         cmocka_unit_test(test_activations_keep_within_half_a_step),
         cmocka_unit_test(test_bad_activations_show_in_the_result),
