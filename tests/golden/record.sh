@@ -7,13 +7,13 @@
 #   make && tests/golden/record.sh peer
 #
 # usage: tests/golden/record.sh PEER [NAME...]     (all of tests/golden/models, or those named)
-# Needs gcc, git, jq and jansson. Each line of tests/golden/models makes one model with
-# bench/mkmodel; what the reference computes for it goes to tests/golden/NAME.json.
+# Needs cc, git, jq and jansson. Each line of tests/golden/models makes one model with
+# mkmodel; what the reference computes for it goes to tests/golden/NAME.json.
 set -eu
 peer=$1
 shift
 here=$(dirname "$0")
-mkmodel=${MKMODEL:-build/release/bench/mkmodel}
+mkmodel=${MKMODEL:-build/release/mkmodel}
 package=$peer/node_modules/node-llama-cpp
 libs=$(cd "$peer/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64" && pwd)
 work=$(mktemp -d)

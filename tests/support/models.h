@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arguments of mkmodel for the models that several tests share. */
+#ifndef EW_TESTS_MODELS_H
+#define EW_TESTS_MODELS_H
+
+/* K-quants, grouped queries, tied head. */
+#define MODEL_LLAMA_K "--arch llama --type Q4_K_M --heads 4 --kv-heads 2 --tied --seed 21"
+/* The same shapes, other weights. */
+#define MODEL_LLAMA_K_OTHER "--arch llama --type Q4_K_M --heads 4 --kv-heads 2 --tied --seed 22"
+/* Blocks of 32, biases, half-split rotation. */
+#define MODEL_QWEN2 \
+ "--arch qwen2 --type Q4_0 --heads 6 --kv-heads 3 --embd 384 --ff 256 --seed 23 --vocab-kind spm"
+/* For tests that open a model hundreds of times: under 100 KB. */
+#define MODEL_TINY "--arch llama --type Q8_0 --heads 2 --embd 32 --ff 64 --vocab 300 --seed 24"
+
+#endif
