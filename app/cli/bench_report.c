@@ -38,7 +38,11 @@ enum {
 };
 
 static const char *build_text(void) {
-    return "edgewise " EW_VERSION ", compiled by " __VERSION__;
+#ifdef __clang__
+    return "edgewise " EW_VERSION ", compiled by " __VERSION__; /* "Clang 14.0.6" */
+#else
+    return "edgewise " EW_VERSION ", compiled by GCC " __VERSION__;
+#endif
 }
 
 static const char *cpu_text(uint32_t features) {
@@ -134,7 +138,7 @@ static void print_test(const bench *b, const bench_test *t) {
         } else {
             printf("%*s", is_depth_used(b) ? 32 : 25, "");
         }
-        printf(" %-11s %10.2f %10.2f %10.2f  %-8s", figures[f].label, s.median, s.min, s.max,
+        printf(" %-11s %10.2f %10.2f %10.2f  %s", figures[f].label, s.median, s.min, s.max,
                figures[f].unit);
         if (f == FIG_DECODE) print_share(t);
         if (is_first && t->disturbed) {
@@ -180,7 +184,7 @@ static void print_not_seen(const bench *b) {
 static void print_disturbed(const bench *b) {
     for (size_t i = 0; i < b->n_test; i++)
         if (b->tests[i].why.n)
-            printf("disturbed   %s at depth %zu with %d thread%s: %s\n", b->tests[i].name,
+            printf("disturbed   %s at depth %zu, %d thread%s: %s\n", b->tests[i].name,
                    b->tests[i].depth, b->tests[i].n_threads, b->tests[i].n_threads == 1 ? "" : "s",
                    b->tests[i].why.p);
 }

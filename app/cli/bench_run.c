@@ -131,17 +131,21 @@ static ew_status go_to_depth(rig *r, const bench_test *t, ew_error *err) {
     return rc;
 }
 
+/* s NULL: all runs together. In words only what no earlier run had: one neighbour that stays busy
+ * needs no line for each run. */
 static void note(bench_test *t, const watch *from, const watch *to, bench_sample *s) {
     strbuf why;
     unsigned bits;
 
     strbuf_init(&why, 1024);
     bits = watch_judge(from, to, &why);
-    if (bits && why.n) {
+    if ((bits & ~t->disturbed) && why.n) {
+        if (t->why.n) strbuf_puts(&t->why, "; ");
         if (s)
-            strbuf_printf(&t->why, "%srun %zu: %s", t->why.n ? ". " : "", t->n_sample + 1, why.p);
+            strbuf_printf(&t->why, "in run %zu ", t->n_sample + 1);
         else
-            strbuf_printf(&t->why, "over all runs %s", why.p);
+            strbuf_puts(&t->why, "over all runs ");
+        strbuf_add(&t->why, why.p, why.n);
     }
     if (s) s->disturbed = bits;
     t->disturbed |= bits;

@@ -49,6 +49,8 @@ typedef struct {
     const perplexity_args *args;
     ew_model *model, *base; /* base NULL: none */
     ew_session *session, *base_session;
+    char *text;
+    size_t text_n;
     int32_t *tokens; /* of the text */
     size_t n_token, window, n_window, n_scored;
     double *nll, *base_nll, *kl;
@@ -146,13 +148,9 @@ static ew_status score_all(job *j, ew_error *err) {
     return rc ? rc : check_numbers(j, err);
 }
 
-static ew_status take_text(job *j, ew_error *err) {
-    char *text = NULL;
-    size_t n = 0;
-    ew_status rc = input_file(&text, &n, j->args->file, err);
+static ew_status cut_text(job *j, ew_error *err) {
+    ew_status rc = ew_tokenize(j->model, j->text, j->text_n, 0, &j->tokens, &j->n_token, err);
 
-    if (rc == EW_OK) rc = ew_tokenize(j->model, text, n, 0, &j->tokens, &j->n_token, err);
-    mem_free(text);
     if (rc) return rc;
     j->n_window = j->n_token / j->window;
     if (j->args->chunks && j->n_window > (size_t)j->args->chunks)
@@ -223,6 +221,7 @@ static void job_fini(job *j) {
     ew_session_free(j->session);
     ew_session_free(j->base_session);
     ew_model_close(j->base);
+    mem_free(j->text);
     ew_free(j->tokens);
     mem_free(j->nll);
     mem_free(j->base_nll);
@@ -311,7 +310,7 @@ static int run(job *j, ew_engine *e, const engine_args *a, const char *path) {
     if (info.ctx_train && j->window > info.ctx_train)
         say_warning("windows of %zu tokens, the model was trained for %u", j->window,
                     info.ctx_train);
-    if (take_text(j, &err) || (j->args->base && open_base(j, e, a, &err)) || prepare(j, a, &err) ||
+    if (cut_text(j, &err) || (j->args->base && open_base(j, e, a, &err)) || prepare(j, a, &err) ||
         score_all(j, &err))
         return say_error(&err);
     return report(j, path);
@@ -337,6 +336,7 @@ int cmd_perplexity(int argc, char **argv) {
         .max_args = 1};
     job j = {.args = &args};
     ew_engine *engine = NULL;
+    ew_error err = {0};
     int status;
 
     engine_args_defaults(&engine_a);
@@ -344,9 +344,10 @@ int cmd_perplexity(int argc, char **argv) {
     if (!args.file) return usage_error(&u, "needs a text: -f FILE, or -f - for standard input");
     if (engine_a.ctx_size && engine_a.ctx_size < WINDOW_MIN)
         return usage_error(&u, "-c: windows of at least %d tokens are needed", WINDOW_MIN);
+    /* The text first: a model may take long to load. */
+    if (input_file(&j.text, &j.text_n, args.file, &err)) return say_error(&err);
     status = setup_open(&engine_a, argv[0], false, &engine, &j.model);
-    if (status) return status;
-    status = run(&j, engine, &engine_a, argv[0]);
+    if (status == EXIT_OK) status = run(&j, engine, &engine_a, argv[0]);
     job_fini(&j);
     setup_close(engine, j.model);
     return status;

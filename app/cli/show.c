@@ -72,6 +72,16 @@ bool show_special(const ew_meta *meta, str *name, int64_t *id) {
     return true;
 }
 
+/* From the metadata, so that it works without a usable tokenizer. */
+bool show_token_name(const show *s, int64_t id, str *out) {
+    ew_meta m;
+
+    if (id < 0 || !ew_file_meta_elem(s->file, "tokenizer.ggml.tokens", (uint64_t)id, &m))
+        return false;
+    *out = (str){m.text, m.text_n};
+    return m.kind == EW_META_STRING;
+}
+
 static void take_cost(show *s) {
     ew_session_options o;
     ew_session_cost c;
@@ -216,6 +226,8 @@ static void print_general(const show *s) {
     for (size_t i = 0; i < sizeof extra / sizeof *extra; i++)
         if (ew_file_find_meta(s->file, extra[i], &m) && m.kind == EW_META_STRING && m.text_n)
             print_value(extra[i] + strlen("general."), 18, s->file, &m);
+    printf("  %-18s %s%s\n", "runs here",
+           s->runs ? "yes" : "no: ", s->runs ? "" : s->check_error.text);
 }
 
 static void print_architecture(const show *s) {
@@ -269,12 +281,13 @@ static void print_tensor_list(const show *s) {
 }
 
 static void print_token(const show *s, const char *label, int64_t id) {
-    const char *p;
-    size_t n = 0;
+    str name;
 
-    printf("  %-18s %" PRId64 " ", label, id);
-    p = s->model ? ew_token_name(s->model, (int32_t)id, &n) : NULL;
-    if (p) print_escaped(p, n, 0);
+    printf("  %-18s %" PRId64, label, id);
+    if (show_token_name(s, id, &name)) {
+        putchar(' ');
+        print_escaped(name.p, name.n, 0);
+    }
     putchar('\n');
 }
 
@@ -309,8 +322,7 @@ static void print_tokenizer(const show *s) {
             print_value("kind", 18, s->file, &m);
         if (ew_file_find_meta(s->file, "tokenizer.ggml.tokens", &m) && m.kind == EW_META_ARRAY)
             printf("  %-18s %" PRIu64 "\n", "tokens", m.n_elem);
-        line("usable", "no");
-        line("", s->vocab_error.text);
+        printf("  %-18s no: %s\n", "usable", s->vocab_error.text);
         print_specials(s);
         return;
     }
@@ -327,11 +339,8 @@ static void print_template(const show *s) {
     str t;
     ew_chat_form form;
 
+    if (!show_template(s, &t)) return;
     heading("Chat template");
-    if (!show_template(s, &t)) {
-        line("none", "");
-        return;
-    }
     form = s->model ? ew_model_chat_form(s->model) : EW_CHAT_NONE;
     line("form", form == EW_CHAT_NONE ? "not one that is known by name" : ew_chat_form_name(form));
     printf("  %-18s %zu bytes (--template prints it)\n", "text", t.n);
@@ -357,15 +366,6 @@ static void print_cost(const show *s) {
     printf("\n  %-18s %10s\n", "a token adds", size_text(size, s->kv_token));
 }
 
-static void print_runs(const show *s) {
-    heading("Runs here");
-    if (s->runs) {
-        line("yes", "");
-        return;
-    }
-    line("no", s->check_error.text);
-}
-
 static void print_metadata(const show *s) {
     heading("Metadata");
     for (size_t i = 0; i < ew_file_n_meta(s->file); i++) {
@@ -382,7 +382,6 @@ static int print_all(const show *s) {
     print_tensors(s);
     print_tokenizer(s);
     print_template(s);
-    print_runs(s);
     if (s->has_cost) print_cost(s);
     if (s->args->metadata) print_metadata(s);
     if (s->args->tensors) print_tensor_list(s);

@@ -47,4 +47,7 @@ bool show_template(const show *s, str *out);
  * such key or its value no id. name: "bos", not terminated. */
 bool show_special(const ew_meta *meta, str *name, int64_t *id);
 
+/* A token's name in the file's vocabulary; false when there is none with this id. */
+bool show_token_name(const show *s, int64_t id, str *out);
+
 #endif

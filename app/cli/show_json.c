@@ -61,15 +61,22 @@ static json_t *value_json(const ew_file *f, const ew_meta *m) {
     return o;
 }
 
+/* A key that is no UTF-8 is escaped: JSON has no other way to write it. */
 static json_t *metadata_json(const show *s) {
     json_t *o = json_object();
+    strbuf key;
 
+    strbuf_init(&key, 1 << 20);
     for (size_t i = 0; i < ew_file_n_meta(s->file); i++) {
         ew_meta m;
 
         ew_file_meta(s->file, i, &m);
-        set(o, m.key, value_json(s->file, &m));
+        if (json_object_set_new(o, m.key, value_json(s->file, &m)) == 0) continue;
+        strbuf_clear(&key);
+        escape_bytes(&key, m.key, strlen(m.key));
+        if (key.p) set(o, key.p, value_json(s->file, &m));
     }
+    strbuf_fini(&key);
     return o;
 }
 
@@ -107,11 +114,10 @@ static json_t *tensors_json(const show *s) {
 
 static json_t *token_json(const show *s, int64_t id) {
     json_t *o = json_object();
-    size_t n = 0;
-    const char *p = s->model ? ew_token_name(s->model, (int32_t)id, &n) : NULL;
+    str name;
 
     set(o, "id", json_integer((json_int_t)id));
-    if (p) set(o, "name", json_bytes(p, n));
+    if (show_token_name(s, id, &name)) set(o, "name", json_bytes(name.p, name.n));
     return o;
 }
 
