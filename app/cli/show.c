@@ -85,17 +85,21 @@ bool show_token_name(const show *s, int64_t id, str *out) {
 static void take_cost(show *s) {
     ew_session_options o;
     ew_session_cost c;
+    ew_sampler *sampler = NULL;
     ew_machine machine = {.size = sizeof machine};
 
     setup_session_options(&s->args->engine, &o);
     if (!s->model || !s->runs || ew_session_estimate(s->model, &o, &c, NULL)) return;
-    s->has_cost = true;
     s->ctx_tokens = o.ctx_tokens;
     if (!s->ctx_tokens) s->ctx_tokens = s->ctx_train && s->ctx_train < 8192 ? s->ctx_train : 8192;
+    /* A session seldom comes without a sampler, which is small enough to be made and asked. */
+    if (ew_sampler_new(&sampler, s->model, NULL, NULL)) return;
     for (int a = 0; a < EW_MEM_COUNT; a++) s->mem[a] = ew_engine_memory(s->engine, (ew_account)a);
+    ew_sampler_free(sampler);
+    s->has_cost = true;
     s->mem[EW_MEM_WEIGHTS] = s->types.n_bytes;
     s->mem[EW_MEM_KV] = c.kv_full;
-    s->mem[EW_MEM_SCRATCH] = c.scratch;
+    s->mem[EW_MEM_SCRATCH] += c.scratch;
     for (int a = 0; a < EW_MEM_COUNT; a++) s->mem_sum += s->mem[a];
     s->kv_token = c.kv_token;
     ew_machine_read(&machine);
@@ -116,11 +120,13 @@ static ew_status gather(show *s, ew_error *err) {
     s->ctx_train = find_ctx_train(s);
     s->runs = ew_file_check(s->file, &s->check_error) == EW_OK;
     ew_engine_defaults(&eo);
-    eo.n_threads = 1;
+    eo.n_threads = (int32_t)s->args->engine.threads; /* each has scratch of its own */
+    eo.cpu_mask = s->args->engine.cpu_mask;
     rc = ew_engine_new(&s->engine, &eo, err);
     if (rc) return rc;
     ew_model_defaults(&mo);
     mo.vocab_only = true;
+    mo.float_activations = s->args->engine.is_float;
     if (ew_model_open(&s->model, s->engine, s->path, &mo, &s->vocab_error) == EW_OK) {
         ew_model_info info = {.size = sizeof info};
 
@@ -178,7 +184,7 @@ static void add_value(strbuf *out, const ew_file *f, const ew_meta *m) {
         add_scalar(out, m);
         return;
     }
-    strbuf_printf(out, "%" PRIu64 " x %s: ", m->n_elem, m->type);
+    strbuf_printf(out, "%s, %" PRIu64 ": ", m->type, m->n_elem); /* "array of f32, 512: " */
     for (uint64_t i = 0; i < m->n_elem && i < SHOW_ARRAY; i++) {
         ew_meta e;
 
