@@ -6,24 +6,24 @@
 #include <float.h>
 #include <math.h>
 
-ew_status history_init(history *h, size_t keep, size_t reserve, bool for_dry, ew_error *err) {
+ew_status hist_init(history *h, size_t keep, size_t reserve, bool for_dry, ew_error *err) {
     *h = (history){.keep = keep};
     if (!keep) return EW_OK;
     h->cap = keep == SIZE_MAX ? reserve : 2 * keep;
     h->tokens = mem_array(h->cap, sizeof *h->tokens);
     if (for_dry) h->match = mem_array(h->cap, sizeof *h->match);
     if (h->tokens && (h->match || !for_dry)) return EW_OK;
-    history_fini(h);
+    hist_fini(h);
     return fail(err, EW_ENOMEM, "sampler: no memory for a history of %zu tokens", keep);
 }
 
-void history_fini(history *h) {
+void hist_fini(history *h) {
     mem_free(h->tokens);
     mem_free(h->match);
     *h = (history){0};
 }
 
-void history_clear(history *h) {
+void hist_clear(history *h) {
     h->n = 0;
     h->is_lost = false;
 }
@@ -43,7 +43,7 @@ static bool grow(history *h) {
     return tokens != NULL;
 }
 
-void history_add(history *h, int32_t id) {
+void hist_add(history *h, int32_t id) {
     if (!h->keep || h->is_lost) return;
     if (h->n == h->cap && h->keep == SIZE_MAX) {
         if (!grow(h)) {

@@ -19,10 +19,10 @@ typedef struct {
 } history;
 
 /* reserve: tokens taken before anything has to grow when keep is SIZE_MAX. */
-ew_status history_init(history *h, size_t keep, size_t reserve, bool for_dry, ew_error *err);
-void history_fini(history *h); /* an empty {0} is fine */
-void history_clear(history *h);
-void history_add(history *h, int32_t id);
+ew_status hist_init(history *h, size_t keep, size_t reserve, bool for_dry, ew_error *err);
+void hist_fini(history *h); /* an empty {0} is fine */
+void hist_clear(history *h);
+void hist_add(history *h, int32_t id);
 
 /* Repeat, frequency and presence penalty over a window of `last` tokens (SIZE_MAX: all). */
 typedef struct {

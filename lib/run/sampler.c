@@ -251,7 +251,7 @@ static ew_status init_past(ew_sampler *s, const ew_sampler_options *o, ew_error 
     s->dry.multiplier = o->dry_multiplier;
     s->dry.base = o->dry_base;
     s->dry.allowed = o->dry_allowed_length;
-    rc = history_init(&s->past, reach(o), HISTORY_RESERVE, has_dry(o), err);
+    rc = hist_init(&s->past, reach(o), HISTORY_RESERVE, has_dry(o), err);
     if (rc || !has_dry(o)) return rc;
     return match_new(&s->dry.breakers, is_given ? o->dry_breakers : usual,
                      is_given ? o->n_dry_breaker : sizeof usual / sizeof *usual,
@@ -308,7 +308,7 @@ void ew_sampler_free(ew_sampler *s) {
     if (!s) return;
     mem_free(s->bias);
     big_free(&s->work);
-    history_fini(&s->past);
+    hist_fini(&s->past);
     match_free(s->dry.breakers);
     mem_free(s);
 }
@@ -322,7 +322,7 @@ uint64_t ew_sampler_seed(const ew_sampler *s) {
 }
 
 void sampler_forget(ew_sampler *s) {
-    history_clear(&s->past);
+    hist_clear(&s->past);
     if (s->pen.count) memset(s->pen.count, 0, (size_t)s->vocab.n * sizeof *s->pen.count);
     if (s->dry.breakers) match_reset(s->dry.breakers);
     s->dry.since_break = 0;
@@ -338,7 +338,7 @@ void ew_sampler_accept(ew_sampler *s, int32_t id) {
     if (id < 0 || id >= s->vocab.n) return; /* nothing that could come up again */
     penalties_accept(&s->pen, &s->past, id);
     if (s->dry.longest) dry_accept(&s->dry, s->vocab.texts.text(s->vocab.texts.ctx, id));
-    history_add(&s->past, id);
+    hist_add(&s->past, id);
 }
 
 /* ---- the chain ------------------------------------------------------------------------------ */
