@@ -28,7 +28,8 @@ struct lines {
     FILE *out; /* where the line is shown */
     bool is_kept;
     bool was_interrupt, had_text; /* Ctrl-C was pressed; on a line with something on it */
-    char path[PATH_LEN];          /* of the history file; "": there is no place for it */
+    struct sigaction interrupt_before, resize_before;
+    char path[PATH_LEN]; /* of the history file; "": there is no place for it */
 };
 
 /* ---- the history file --------------------------------------------------------------------- */
@@ -136,10 +137,32 @@ static unsigned char on_interrupt_key(EditLine *el, int ch) {
 }
 
 static unsigned char on_suspend_key(EditLine *el, int ch) {
-    (void)el;
     (void)ch;
-    raise(SIGTSTP); /* libedit's handler gives the terminal back and takes it again */
+    el_set(el, EL_PREP_TERM, 0); /* the shell gets the terminal as it was */
+    raise(SIGTSTP);
+    el_set(el, EL_PREP_TERM, 1);
     return CC_REFRESH;
+}
+
+/* A handler gets no argument. Set while a line editor is open. */
+static EditLine *editor_now;
+
+static void on_resize(int sig) {
+    (void)sig;
+    el_resize(editor_now);
+}
+
+/* libedit's own handlers would let a Ctrl-C end the program that comes in the moment between the
+ * prompt and the first key; ours ignore it there. cancel.h takes it while the model works. */
+static void set_signals(lines *l) {
+    struct sigaction resize = {.sa_handler = on_resize, .sa_flags = SA_RESTART};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    sigemptyset(&resize.sa_mask);
+    sigemptyset(&ignore.sa_mask);
+    editor_now = l->el;
+    sigaction(SIGWINCH, &resize, &l->resize_before);
+    sigaction(SIGINT, &ignore, &l->interrupt_before);
 }
 
 static void bind_keys(EditLine *el) {
@@ -172,9 +195,9 @@ ew_status lines_open(lines **out, ew_error *err) {
     el_set(l->el, EL_CLIENTDATA, l);
     el_set(l->el, EL_PROMPT, prompt_of);
     el_set(l->el, EL_EDITOR, "emacs");
-    el_set(l->el, EL_SIGNAL, 1); /* window size, stop and continue */
     el_set(l->el, EL_HIST, history, l->history);
     bind_keys(l->el);
+    set_signals(l);
     el_source(l->el, NULL); /* ~/.editrc */
     find_history(l);
     load_history(l);
@@ -184,6 +207,11 @@ ew_status lines_open(lines **out, ew_error *err) {
 
 void lines_close(lines *l) {
     if (!l) return;
+    if (editor_now) {
+        sigaction(SIGINT, &l->interrupt_before, NULL);
+        sigaction(SIGWINCH, &l->resize_before, NULL);
+        editor_now = NULL;
+    }
     if (l->el) el_end(l->el);
     if (l->history) history_end(l->history);
     mem_free(l);
