@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/pty.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WAIT_MS = 10000
+};
+
+static void become(int slave, const char *const *argv) {
+    const struct winsize size = {.ws_row = 24, .ws_col = 100};
+
+    setsid();
+    ioctl(slave, TIOCSCTTY, 0);
+    ioctl(slave, TIOCSWINSZ, &size);
+    dup2(slave, 0);
+    dup2(slave, 1);
+    dup2(slave, 2);
+    if (slave > 2) close(slave);
+    setenv("TERM", "dumb", 1);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    execvp(argv[0], (char *const *)(const void *)argv);
+    _exit(127);
+}
+
+bool pty_start(pty *p, const char *const *argv) {
+    const char *name;
+    int slave;
+
+    *p = (pty){.fd = posix_openpt(O_RDWR | O_NOCTTY)};
+    if (p->fd < 0 || grantpt(p->fd) != 0 || unlockpt(p->fd) != 0) return false;
+    name = ptsname(p->fd);
+    slave = name ? open(name, O_RDWR | O_NOCTTY) : -1;
+    if (slave < 0) return false;
+    fcntl(p->fd, F_SETFD, FD_CLOEXEC);
+    p->pid = fork();
+    if (p->pid == 0) become(slave, argv);
+    close(slave);
+    return p->pid > 0;
+}
+
+void pty_type(pty *p, const char *keys) {
+    const size_t n = strlen(keys);
+
+    if (write(p->fd, keys, n) != (ssize_t)n) perror("pty_type");
+}
+
+/* Takes in what is shown within ms; false when nothing more comes. */
+static bool take(pty *p, int ms) {
+    struct pollfd f = {.fd = p->fd, .events = POLLIN};
+    ssize_t n;
+
+    if (p->n + 1 >= sizeof p->shown || poll(&f, 1, ms) <= 0) return false;
+    n = read(p->fd, p->shown + p->n, sizeof p->shown - 1 - p->n);
+    if (n <= 0) return false; /* EIO: the program has gone */
+    for (ssize_t i = 0; i < n; i++)
+        if (!p->shown[p->n + (size_t)i]) p->shown[p->n + (size_t)i] = ' ';
+    p->n += (size_t)n;
+    p->shown[p->n] = 0;
+    return true;
+}
+
+static long now_ms(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+bool pty_wait(pty *p, const char *text) {
+    const long until = now_ms() + WAIT_MS;
+
+    for (;;) {
+        const char *at = strstr(p->shown + p->seen, text);
+
+        if (at) {
+            p->seen = (size_t)(at - p->shown) + strlen(text);
+            return true;
+        }
+        if (now_ms() >= until || !take(p, (int)(until - now_ms()))) {
+            fprintf(stderr, "waited in vain for \"%s\"; shown since: \"%s\"\n", text,
+                    p->shown + p->seen);
+            return false;
+        }
+    }
+}
+
+int pty_end(pty *p) {
+    const long until = now_ms() + WAIT_MS;
+    int status = -1;
+    pid_t gone;
+
+    while ((gone = waitpid(p->pid, &status, WNOHANG)) == 0 && now_ms() < until) take(p, 50);
+    if (gone == 0) {
+        kill(p->pid, SIGKILL);
+        waitpid(p->pid, &status, 0);
+        status = -1;
+    }
+    close(p->fd);
+    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}

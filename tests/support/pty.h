@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program on a terminal: starts it on a pseudo-terminal, types, and waits for what it shows. */
+#ifndef TESTS_SUPPORT_PTY_H
+#define TESTS_SUPPORT_PTY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef struct {
+    int fd; /* the terminal's other end */
+    pid_t pid;
+    size_t n, seen; /* bytes shown so far; those before `seen` have been waited for */
+    char shown[1 << 18];
+} pty;
+
+/* argv ends with NULL. The terminal has 100 columns, TERM is "dumb". */
+bool pty_start(pty *p, const char *const *argv);
+void pty_type(pty *p, const char *keys); /* "\003" is Ctrl-C, "\r" Enter */
+/* Waits up to ten seconds until text is shown after what was waited for before. */
+bool pty_wait(pty *p, const char *text);
+/* Waits for the end of the program: its exit status, or -1 when it does not end or was killed. */
+int pty_end(pty *p);
+
+#endif
