@@ -39,7 +39,7 @@ static bool reserve(names *s, size_t n_text) {
         s->at = at;
         s->cap = cap;
     }
-    if (n_text > s->cap_text - s->n_text) {
+    if (!s->text || n_text > s->cap_text - s->n_text) {
         const size_t want = s->n_text + n_text, cap = want < 512 ? 1024 : want * 2;
         char *text = mem_resize(s->text, cap, 1);
 
