@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Pre-tokenizer rules by the name in tokenizer.ggml.pre: the regular expressions of the models'
- * tokenizers, as the reference implementation for GGUF files applies them. Where that one and a
- * model's own tokenizer differ (letter case outside ASCII, combining marks), GGUF's is followed.
+ * tokenizers, in the passes of the reference implementation for GGUF files.
  *
  * Notes for writing a pattern. Its cost must be linear for every text: no nested repeats, no
  * look-ahead over a whole run. White space is WS, not \s, which in PCRE2 has U+180E too. Case is
- * spelt out, since (?i:s) would match U+017F. [^\P{L}a-z] is "letters without a-z". */
+ * spelt out, since (?i:s) would match U+017F. */
 #include "text/pretok.h"
 
 #define WS     "\\t-\\r\\x{85}\\p{Z}" /* inside brackets */
@@ -28,11 +27,11 @@
 /* The rule of o200k: words end where lower case turns to upper. */
 #define CASED(up, low, end) BEFORE up "*" low "+" end "|" BEFORE up "+" low "*" end "|"
 #define O200K_MARKS         "| ?[^" WS "\\p{L}\\p{N}]+[\\r\\n/]*|" SPACE "*[\\r\\n]+|" TAIL
-#define UP                  "[^\\P{L}a-z]"
-#define LOW                 "[^\\P{L}A-Z]"
-#define UP_MARK             "[^\\p{N}\\p{P}\\p{S}\\p{Z}\\p{C}a-z]"
-#define LOW_MARK            "[^\\p{N}\\p{P}\\p{S}\\p{Z}\\p{C}A-Z]"
-#define LETTER_MARK         "[\\p{L}\\p{M}]"
+#define UP                  "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define LOW                 "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+/* The same without Han, as what is neither it nor anything but a letter or mark. */
+#define UP_NO_HAN  "[^\\p{Ll}\\p{N}\\p{P}\\p{S}\\p{Z}\\p{C}\\p{Han}]"
+#define LOW_NO_HAN "[^\\p{Lu}\\p{Lt}\\p{N}\\p{P}\\p{S}\\p{Z}\\p{C}\\p{Han}]"
 
 #define PUNCT_WORD                                                       \
  "[!-/:-@\\[-`{-~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+" \
@@ -105,17 +104,17 @@ static const pretok_rule rules[] = {
      {CASED(UP, LOW, "(?:" SHORT ")?") "\\p{N}{1,3}" O200K_MARKS}},
     {"granite-embed-multi-97m",
      PRETOK_IGNORE_MERGES,
-     {CASED(UP_MARK, LOW_MARK, "(?:" SHORT ")?") "\\p{N}{1,3}" O200K_MARKS}},
+     {CASED(UP, LOW, "(?:" SHORT ")?") "\\p{N}{1,3}" O200K_MARKS}},
     {"tekken", PRETOK_IGNORE_MERGES | PRETOK_ADD_BOS, {CASED(UP, LOW, "") "\\p{N}" O200K_MARKS}},
     {"tiny_aya cohere2moe",
      0,
-     {"@thousands-word", BEFORE LETTER_MARK "+(?:" SHORT ")?|\\p{N}{1,3}" O200K_MARKS}},
+     {"@thousands-word", CASED(UP, LOW, "(?:" SHORT ")?") "\\p{N}{1,3}" O200K_MARKS}},
     {"youtu",
      PRETOK_IGNORE_MERGES,
      {"[\\x{AC00}-\\x{D7A3}\\x{3131}-\\x{318E}]+"
       "|[\\x{FF01}\\x{2026}\\x{201C}\\x{201D}\\x{2018}\\x{2019}\\x{2014}\\x{FF1A}\\x{FF1B}\\x{FF0C}"
       "\\x{3001}-\\x{303F}\\x{FE30}-\\x{FE4F}]+|[\\x{3105}-\\x{312F}]+|[" CJK "]+",
-      BEFORE LETTER_MARK "+(?:" SHORT ")?|\\p{N}" O200K_MARKS}},
+      CASED(UP, LOW, "(?:" SHORT ")?") "\\p{N}" O200K_MARKS}},
     {"deepseek-llm",
      0,
      {"[\\r\\n]", SPACE "?[" DEEPSEEK_LETTERS "]+",
@@ -126,9 +125,10 @@ static const pretok_rule rules[] = {
      0,
      {"[\\r\\n]", SPACE "?\\p{L}+", SPACE "?\\p{P}+", "[\\x{800}-\\x{9FA5}\\x{AC00}-\\x{D7FF}]+",
       "\\p{N}"}},
-    {"deepseek-v3 hunyuan-dense joyai-llm kimi-k2 hy_v4",
+    {"deepseek-v3 hunyuan-dense joyai-llm hy_v4", 0, {"\\p{N}{1,3}", "[" CJK "]+", PUNCT_WORD}},
+    {"kimi-k2",
      0,
-     {"\\p{N}{1,3}", "[" CJK "]+", PUNCT_WORD}},
+     {"\\p{Han}+|" CASED(UP_NO_HAN, LOW_NO_HAN, "(?:" SHORT ")?") "\\p{N}{1,3}" MARKS}},
     {"spark2_5",
      0,
      {"\\p{N}{1,3}", "[" CJK "]+",
