@@ -60,6 +60,10 @@
  "\\x{FF41}-\\x{FF5A}\\x{10400}-\\x{1044F}\\x{104B0}-\\x{104D3}\\x{104D8}-\\x{104FB}"           \
  "\\x{10C80}-\\x{10CB2}\\x{10CC0}-\\x{10CF2}\\x{118A0}-\\x{118DF}\\x{1E900}-\\x{1E943}"
 
+/* Not after white space other than line ends: the pieces of a long run need not all look for a line
+ * end in the rest of it, since the first one found none. */
+#define NOT_IN_RUN "(?<![\\t\\x{B}\\f\\x{85}\\p{Z}])"
+
 static const pretok_rule rules[] = {
     {"default", 0, {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
     {"gpt-2 phi-2 mpt olmo jais trillion granite-docling gigachat a.x-4.0 exaone4 mellum "
@@ -76,10 +80,11 @@ static const pretok_rule rules[] = {
     {"glm4 chatglm-bpe", PRETOK_NO_BOS, {CL100K("\\p{N}{1,3}")}},
     {"jais-2",
      0,
-     {SHORT "|" WORDS "\\p{N}{1,3}| ?[^" WS "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]+|" SPACE
-            "{512}(?!" NSPACE ")|" SPACE "{256}(?!" NSPACE ")|" SPACE "{128}(?!" NSPACE ")|" SPACE
-            "{64}(?!" NSPACE ")|" SPACE "{32}(?!" NSPACE ")|" SPACE "{16}(?!" NSPACE ")|" SPACE
-            "{8}(?!" NSPACE ")|" SPACE "{4}(?!" NSPACE ")|" SPACE "{1,2}(?!" NSPACE ")|" SPACE}},
+     {SHORT "|" WORDS "\\p{N}{1,3}| ?[^" WS "\\p{L}\\p{N}]+[\\r\\n]*|" NOT_IN_RUN SPACE
+            "*[\\r\\n]+|" SPACE "{512}(?!" NSPACE ")|" SPACE "{256}(?!" NSPACE ")|" SPACE
+            "{128}(?!" NSPACE ")|" SPACE "{64}(?!" NSPACE ")|" SPACE "{32}(?!" NSPACE ")|" SPACE
+            "{16}(?!" NSPACE ")|" SPACE "{8}(?!" NSPACE ")|" SPACE "{4}(?!" NSPACE ")|" SPACE
+            "{1,2}(?!" NSPACE ")|" SPACE}},
     {"qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2",
      0,
      {CL100K("\\p{N}")}},
