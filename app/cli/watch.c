@@ -2,7 +2,7 @@
  *
  * Linux tells through /proc and /sys; elsewhere getrusage() is what there is, and the sees_*
  * members say so. */
-#include "app/cli/watch.h"
+#include "cli/watch.h"
 
 #include "base/clock.h"
 
