@@ -5,7 +5,7 @@
  *
  * usage: checkkern [--seed N] [--filter TEXT] [--bench]
  * The seed of a run is printed; --bench measures instead of checking. */
-#include "edgewise.h"
+#include "base/error.h"
 #include "kernels/half.h"
 #include "kernels/kern.h"
 #include "tests/support/guarded.h"
@@ -27,7 +27,7 @@ static kern_table ref, k; /* plain C, and the set under test */
 static rng rnd;
 static int n_bad; /* of the check that runs */
 
-static void bad(const char *fmt, ...) {
+static void PRINTF_LIKE(1, 2) bad(const char *fmt, ...) {
     va_list ap;
 
     if (n_bad++ >= 5) return; /* the first few say enough */
