@@ -229,6 +229,7 @@ static int unknown_option(const usage *u, const char *arg, size_t arg_n) {
             const char *p;
             size_t n;
 
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): n options are there */
             for (size_t k = 0; (p = nth_name(u->groups[g].options[i].names, k, &n)); k++)
                 nearest_offer(&f, p, n);
         }

@@ -122,7 +122,7 @@ static ew_status collect_prompt(const run_args *a, int argc, char **argv, strbuf
 /* ---- one answer --------------------------------------------------------------------------- */
 
 static ew_status check_prompt(const talk *t, const strbuf *prompt, ew_error *err) {
-    const char *nul = prompt->n ? memchr(prompt->p, 0, prompt->n) : NULL;
+    const char *nul = prompt->p ? memchr(prompt->p, 0, prompt->n) : NULL;
 
     if (!nul || !t->form) return EW_OK;
     return fail(err, EW_EINVAL,
@@ -137,7 +137,8 @@ static int finish(const talk *t, const run_args *a, const answer *got) {
                    : say_failure("standard output: %s", strerror(got->write_errno));
     if (a->is_json)
         report_json(stdout, t, got);
-    else if (term_is_tty(stdout) && got->text.n && got->text.p[got->text.n - 1] != '\n')
+    else if (term_is_tty(stdout) && got->text.p && got->text.n &&
+             got->text.p[got->text.n - 1] != '\n')
         putchar('\n');
     fflush(stdout);
     report_stop(t, got);

@@ -93,6 +93,7 @@ static bool split_name(str stem, unsigned *part, unsigned *n_part, size_t *base_
 
     if (stem.n <= tail) return false;
     memcpy(copy, stem.p + stem.n - tail, tail);
+    /* NOLINTNEXTLINE(cert-err34-c): five digits fit */
     if (sscanf(copy, "-%5u-of-%5u%n", part, n_part, &used) != 2 || used != (int)tail) return false;
     *base_n = stem.n - tail;
     return *part >= 1 && *n_part >= 1 && *n_part <= 1000;

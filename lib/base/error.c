@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Macros only for the analyzer. */
+#undef fail
+#undef fail_errno
+
 ew_status fail(ew_error *err, ew_status code, const char *fmt, ...) {
     va_list ap;
 

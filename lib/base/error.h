@@ -21,4 +21,10 @@ ew_status fail(ew_error *err, ew_status code, const char *fmt, ...) PRINTF_LIKE(
 /* The same with the text of errno at the end: "PREFIX: No such file or directory". */
 ew_status fail_errno(ew_error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+#ifdef __clang_analyzer__
+/* It sees one file at a time, and has to be told that these never return EW_OK. */
+# define fail(err, code, ...) ((fail)(err, code, __VA_ARGS__), (code))
+# define fail_errno(err, ...) ((fail_errno)(err, __VA_ARGS__), EW_EIO)
+#endif
+
 #endif

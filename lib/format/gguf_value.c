@@ -115,7 +115,7 @@ static bool integer(const gguf_kv *kv, uint64_t i, uint64_t *u, bool *is_negativ
         *u = load_u64(p);
         return true;
     case GGUF_I8:
-        s = (int8_t)p[0];
+        s = (int8_t)p[0]; /* NOLINT(bugprone-signed-char-misuse): it is a number */
         break;
     case GGUF_I16:
         s = (int16_t)load_u16(p);

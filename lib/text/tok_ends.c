@@ -11,7 +11,7 @@ static const char *const end_names[] = {
     "<|return|>", "<|call|>", "<|calls|>", "<|flush|>", "<end_of_turn>", "<end_of_utterance>",
     "<eos>", "<turn|>", "<|tool_response>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "[e~[",
     /* DeepSeek: "end of sentence" between full-width bars, with U+2581 */
-    "<\xEF\xBD\x9C"
+    "<\xEF\xBD\x9C" /* NOLINT(bugprone-suspicious-missing-comma): one name */
     "end\xE2\x96\x81"
     "of\xE2\x96\x81"
     "sentence\xEF\xBD\x9C>",

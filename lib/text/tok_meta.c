@@ -173,7 +173,7 @@ static void find_joins(tokenizer *t) {
         for (size_t i = t->symbols.at[s] + 1; i + 3 <= t->symbols.at[s + 1]; i++) {
             const uint8_t before = (uint8_t)p[i - 1];
 
-            if (memcmp(p + i, SPACE_MARK, 3)) continue;
+            if (memcmp(p + i, SPACE_MARK, 3) != 0) continue;
             if (i >= t->symbols.at[s] + 3 && memcmp(p + i - 3, SPACE_MARK, 3) == 0) continue;
             t->joins_mark[before / 8] |= (uint8_t)(1u << before % 8);
         }

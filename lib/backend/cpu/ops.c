@@ -80,9 +80,8 @@ static void product_piece(const ew_engine *e, cpu_work *work, const product *p, 
 
 void cpu_products(const ew_engine *e, cpu_work *work, const product *p, size_t n_p, const acts *x,
                   size_t n_tok) {
-    size_t step[CPU_PRODUCTS], first[CPU_PRODUCTS + 1], b, end;
+    size_t step[CPU_PRODUCTS], first[CPU_PRODUCTS + 1] = {0}, b, end;
 
-    first[0] = 0;
     for (size_t i = 0; i < n_p; i++) {
         step[i] = piece_rows(p[i].w, (size_t)pool_size(e->pool));
         first[i + 1] = first[i] + (p[i].w->n_out + step[i] - 1) / step[i];
