@@ -108,20 +108,6 @@ void progress_end(progress *p) {
     p->is_drawn = false;
 }
 
-const char *size_text(char buf[24], uint64_t bytes) {
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double v = (double)bytes;
-    size_t u = 0;
-
-    /* 1023.95 and up would be printed as 1024.0 of the smaller unit. */
-    while (v >= 1023.995 && u + 1 < sizeof unit / sizeof unit[0]) {
-        v /= 1024;
-        u++;
-    }
-    snprintf(buf, 24, u ? "%.2f %s" : "%.0f %s", v, unit[u]);
-    return buf;
-}
-
 const char *time_text(char buf[24], uint64_t us) {
     if (us < 1000000)
         snprintf(buf, 24, "%.1f ms", (double)us / 1e3);

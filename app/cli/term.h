@@ -45,8 +45,6 @@ void progress_start(progress *p, const char *label);
 void progress_show(progress *p, double share);
 void progress_end(progress *p); /* wipes it */
 
-/* "4.37 GiB", "512 B" */
-const char *size_text(char buf[24], uint64_t bytes);
 /* "1.3 s", "250 ms" */
 const char *time_text(char buf[24], uint64_t us);
 /* n things a second, 0 when no time has passed. */

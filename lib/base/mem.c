@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include "base/error.h"
+#include "base/str.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -74,14 +75,13 @@ void mem_budget_fini(mem_budget *b) {
 
 ew_status mem_charge(mem_budget *b, ew_account account, uint64_t bytes, const char *what,
                      ew_error *err) {
-    const double gib = 1024.0 * 1024.0 * 1024.0;
+    char need[SIZE_TEXT], taken[SIZE_TEXT], limit[SIZE_TEXT];
     ew_status rc = EW_OK;
 
     pthread_mutex_lock(&b->lock);
     if (b->limit && bytes > b->limit - (b->total < b->limit ? b->total : b->limit)) {
-        rc = fail(err, EW_ENOMEM,
-                  "%s needs %.2f GiB, but %.2f of the allowed %.2f GiB are taken already", what,
-                  (double)bytes / gib, (double)b->total / gib, (double)b->limit / gib);
+        rc = fail(err, EW_ENOMEM, "%s needs %s, but %s of the allowed %s are taken already", what,
+                  size_text(need, bytes), size_text(taken, b->total), size_text(limit, b->limit));
     } else {
         b->used[account] += bytes;
         b->total += bytes;

@@ -12,6 +12,20 @@ uint64_t str_hash(str s) {
     return h;
 }
 
+const char *size_text(char out[SIZE_TEXT], uint64_t bytes) {
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double v = (double)bytes;
+    size_t u = 0;
+
+    /* 1023.95 and up would be printed as 1024.0 of the smaller unit. */
+    while (v >= 1023.995 && u + 1 < sizeof unit / sizeof unit[0]) {
+        v /= 1024;
+        u++;
+    }
+    snprintf(out, SIZE_TEXT, u ? "%.2f %s" : "%.0f %s", v, unit[u]);
+    return out;
+}
+
 void strbuf_init(strbuf *b, size_t max_bytes) {
     *b = (strbuf){.max = max_bytes};
 }

@@ -34,6 +34,12 @@ static inline bool str_starts(str a, str prefix) {
 }
 uint64_t str_hash(str s); /* FNV-1a, 64 bit */
 
+/* A number of bytes for people: "512 B", "12.00 KiB", "4.37 GiB". Returns out. */
+enum {
+    SIZE_TEXT = 24
+};
+const char *size_text(char out[SIZE_TEXT], uint64_t bytes);
+
 typedef struct {
     char *p;    /* n bytes and a NUL, or NULL while empty */
     size_t n;   /* bytes in use */

@@ -255,11 +255,15 @@ static ew_status charge(ew_model *m, ew_error *err) {
     const uint64_t fixed =
         big_round(tok_bytes(m->tok) + m->n_vectors * sizeof(float) + header_bytes(m));
     const uint64_t weights = m->is_vocab_only ? 0 : m->n_bytes;
-    ew_status rc = mem_charge(&m->engine->budget, EW_MEM_FIXED, fixed, "the vocabulary", err);
+    char what[256];
+    ew_status rc;
 
+    snprintf(what, sizeof what, "%s: the vocabulary", m->path);
+    rc = mem_charge(&m->engine->budget, EW_MEM_FIXED, fixed, what, err);
     if (rc) return rc;
     m->charged_fixed = fixed;
-    rc = mem_charge(&m->engine->budget, EW_MEM_WEIGHTS, weights, "the model's weights", err);
+    snprintf(what, sizeof what, "%s: the weights", m->path);
+    rc = mem_charge(&m->engine->budget, EW_MEM_WEIGHTS, weights, what, err);
     if (!rc) m->charged_weights = weights;
     return rc;
 }

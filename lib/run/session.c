@@ -5,6 +5,7 @@
 #include "run/session.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -98,7 +99,7 @@ ew_status ew_session_estimate(const ew_model *m, const ew_session_options *o, ew
 
 /* Refuses a window whose cache could not be filled: better now than in the middle of an answer. */
 static ew_status check_budget(const ew_session *s, ew_error *err) {
-    const double gib = 1024.0 * 1024.0 * 1024.0;
+    char kv[SIZE_TEXT], space[SIZE_TEXT], in_use[SIZE_TEXT], allowed[SIZE_TEXT];
     const ew_session_cost c = cost_of(s->m, &s->layout, &s->opt);
     const uint64_t limit = ew_engine_memory_limit(s->m->engine);
     const uint64_t page = kv_bytes(&s->layout, 1);
@@ -110,12 +111,12 @@ static ew_status check_budget(const ew_session *s, ew_error *err) {
     left = used < limit ? limit - used : 0;
     most = left / page * s->opt.page_tokens;
     return fail(err, EW_ENOMEM,
-                "a context of %u tokens needs %.2f GiB of KV cache (%s/%s) and %.2f GiB of work "
-                "space beside the %.2f GiB in use, allowed are %.2f GiB; the largest context that "
-                "fits is %llu tokens",
-                s->opt.ctx_tokens, (double)c.kv_full / gib, ew_kv_type_name(s->opt.type_k),
-                ew_kv_type_name(s->opt.type_v), (double)c.scratch / gib,
-                (double)(used - c.scratch) / gib, (double)limit / gib, (unsigned long long)most);
+                "a context of %u tokens needs %s of KV cache (%s/%s) and %s of work space beside "
+                "the %s in use, allowed are %s; the largest context that fits is %llu tokens",
+                s->opt.ctx_tokens, size_text(kv, c.kv_full), ew_kv_type_name(s->opt.type_k),
+                ew_kv_type_name(s->opt.type_v), size_text(space, c.scratch),
+                size_text(in_use, used - c.scratch), size_text(allowed, limit),
+                (unsigned long long)most);
 }
 
 ew_status ew_session_new(ew_session **out, ew_model *m, const ew_session_options *o,

@@ -27,6 +27,17 @@ static void test_hash_is_fnv1a(void **state) {
     assert_true(str_hash(str_of("foobar")) == 0x85944171f73967e8u);
 }
 
+static void test_sizes_have_the_unit_people_compare(void **state) {
+    char b[SIZE_TEXT];
+
+    (void)state;
+    assert_string_equal(size_text(b, 0), "0 B");
+    assert_string_equal(size_text(b, 1023), "1023 B");
+    assert_string_equal(size_text(b, 1024), "1.00 KiB");
+    assert_string_equal(size_text(b, (1u << 30) - 1), "1.00 GiB");
+    assert_string_equal(size_text(b, UINT64_MAX), "16.00 EiB");
+}
+
 static void test_appends_stay_terminated(void **state) {
     const long live = mem_live();
     strbuf b;
@@ -129,6 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_views_compare_by_bytes),
         cmocka_unit_test(test_hash_is_fnv1a),
+        cmocka_unit_test(test_sizes_have_the_unit_people_compare),
         cmocka_unit_test(test_appends_stay_terminated),
         cmocka_unit_test(test_an_empty_buffer_gives_an_empty_string),
         cmocka_unit_test(test_the_maximum_holds_and_failure_sticks),
