@@ -151,7 +151,7 @@ typedef struct {
 
 static bool score_row(void *ctx, size_t i, const float *logits) {
     scoring *c = ctx;
-    double sum = 0, max = -INFINITY;
+    double sum = 0, max = -HUGE_VAL;
 
     if (i < c->begin || i >= c->end) return true;
     for (int32_t k = 0; k < c->n_vocab; k++) max = fmax(max, (double)logits[k]);
