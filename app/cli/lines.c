@@ -139,7 +139,7 @@ static unsigned char on_interrupt_key(EditLine *el, int ch) {
 static unsigned char on_suspend_key(EditLine *el, int ch) {
     (void)ch;
     el_set(el, EL_PREP_TERM, 0); /* the shell gets the terminal as it was */
-    raise(SIGTSTP);
+    kill(0, SIGTSTP); /* as the terminal does: make and scripts that run us stop as well */
     el_set(el, EL_PREP_TERM, 1);
     return CC_REFRESH;
 }

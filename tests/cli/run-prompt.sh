@@ -37,3 +37,19 @@ cut -d ' ' -f 1 "$TMP/err"
 run '' </dev/null >/dev/null && echo 'an empty message is one'
 run -n 0 'hello' </dev/null | wc -c | tr -d ' '
 run </dev/null && sed "s|$TMP/||" "$TMP/err"
+
+# A session goes on where it ended; with another model it is evaluated again, which is said.
+run 'first' --session "$TMP/s" --json </dev/null | grep -o '"cached":[0-9]*'
+run 'second' --session "$TMP/s" --json </dev/null | grep -c '"cached":0' || true
+grep -c '"role"' "$TMP/s"
+"$B/mkmodel" --arch llama --vocab-kind llama3 --vocab 600 --embd 64 --heads 2 --type Q8_0 "$m" >/dev/null
+run 'third' --session "$TMP/s" </dev/null >/dev/null
+sed "s|$TMP/||g" "$TMP/err"
+run 'fourth' --session "$TMP/missing/s" </dev/null >/dev/null || echo "= $?"
+sed "s|$TMP/||g" "$TMP/err"
+
+# Memory that is not there is refused with the sum; a window too large is warned of.
+run 'hello' --memory-limit 1M </dev/null || echo "= $?"
+grep -c 'allowed' "$TMP/err"
+run 'hello' -c 1024 </dev/null >/dev/null
+sed 's/^/- /' "$TMP/err"
