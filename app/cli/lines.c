@@ -152,8 +152,8 @@ static void on_resize(int sig) {
     el_resize(editor_now);
 }
 
-/* libedit's own handlers would let a Ctrl-C end the program that comes in the moment between the
- * prompt and the first key; ours ignore it there. cancel.h takes it while the model works. */
+/* Between an answer's end and the next prompt Ctrl-C is nobody's; cancel.h takes it while the model
+ * works. (libedit's own handlers would let it end the program.) */
 static void set_signals(lines *l) {
     struct sigaction resize = {.sa_handler = on_resize, .sa_flags = SA_RESTART};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -228,6 +228,7 @@ line_event lines_read(lines *l, const char *prompt, char **text) {
     *text = NULL;
     l->prompt = prompt;
     l->was_interrupt = false;
+    el_set(l->el, EL_PREP_TERM, 1); /* before the prompt, so that no key comes in between */
     line = el_gets(l->el, &n);
     if (l->was_interrupt) return l->had_text ? LINE_INTERRUPT : LINE_HINT;
     if (!line || n <= 0) {

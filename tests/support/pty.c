@@ -94,6 +94,14 @@ bool pty_wait(pty *p, const char *text) {
     }
 }
 
+bool pty_wait_bytes(pty *p, size_t n) {
+    const long until = now_ms() + WAIT_MS;
+
+    while (p->n - p->seen < n)
+        if (now_ms() >= until || !take(p, (int)(until - now_ms()))) return false;
+    return true;
+}
+
 int pty_end(pty *p) {
     const long until = now_ms() + WAIT_MS;
     int status = -1;
