@@ -95,8 +95,7 @@ typedef struct ew_engine_options {
 /* CPU features a kernel may need; in ew_engine_options.cpu_mask the ones allowed. */
 enum {
     EW_CPU_GENERIC = 1u << 0, /* plain C, always there */
-    EW_CPU_AVX2 = 1u << 1,    /* AVX2 + FMA + F16C */
-    EW_CPU_NEON = 1u << 2     /* Armv8-A baseline */
+    EW_CPU_AVX2 = 1u << 1     /* AVX2 + FMA + F16C */
 };
 
 EW_API void ew_engine_defaults(ew_engine_options *o);
