@@ -187,6 +187,29 @@ static void print_disturbed(const bench *b) {
                    b->tests[i].why.p);
 }
 
+/* Wrapped between words, below one another. */
+static void print_covers(const char *key, const char *text) {
+    enum {
+        INDENT = 12,
+        WIDTH = 86
+    };
+    int at = 0;
+
+    printf("%-*s", INDENT, key);
+    while (*text) {
+        const int n = (int)strcspn(text, " ");
+
+        if (at && at + 1 + n > WIDTH) {
+            printf("\n%*s", INDENT, "");
+            at = 0;
+        }
+        at += printf("%s%.*s", at ? " " : "", n, text);
+        text += n;
+        text += *text == ' ';
+    }
+    putchar('\n');
+}
+
 static void print_table(const bench *b) {
     char load[24];
 
@@ -202,7 +225,7 @@ static void print_table(const bench *b) {
     print_not_seen(b);
     print_disturbed(b);
     putchar('\n');
-    for (size_t i = 0; i < N_COVERS; i++) printf("%-11s %s\n", covers[i].key, covers[i].text);
+    for (size_t i = 0; i < N_COVERS; i++) print_covers(covers[i].key, covers[i].text);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */

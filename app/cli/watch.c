@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Linux tells through /proc and /sys; elsewhere getrusage() is what there is, and the sees_*
- * members say so. */
+ * Linux tells through /proc and /sys, a Mac through Mach and sysctl (not of heat); the sees_*
+ * members say what was told. */
 #include "cli/watch.h"
 
 #include "base/clock.h"
@@ -12,6 +12,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#ifdef __APPLE__
+# include <mach/mach.h>
+#endif
 
 enum {
     MAX_CORES = 1024, /* cores and zones asked, so that an odd tree ends */
@@ -121,6 +124,27 @@ static void read_power(watch *w, const char *root) {
     }
 }
 
+#ifdef __APPLE__
+static void read_mac(watch *w) {
+    ew_machine m = {.size = sizeof m};
+    host_cpu_load_info_data_t load;
+    mach_msg_type_number_t n = HOST_CPU_LOAD_INFO_COUNT;
+    const mach_port_t host = mach_host_self();
+
+    if (host_statistics(host, HOST_CPU_LOAD_INFO, (host_info_t)&load, &n) == KERN_SUCCESS) {
+        /* 32-bit counts of 10 ms; a difference over their end counts as nothing. */
+        w->busy_us = ((uint64_t)load.cpu_ticks[CPU_STATE_USER] + load.cpu_ticks[CPU_STATE_SYSTEM] +
+                      load.cpu_ticks[CPU_STATE_NICE]) *
+                     10000u;
+        w->sees_cpu = true;
+    }
+    mach_port_deallocate(mach_task_self(), host);
+    ew_machine_read(&m);
+    w->swap_pages = m.swap_used / 4096; /* what it grows by */
+    w->sees_swap = m.memory_physical > 0;
+}
+#endif
+
 void watch_read(watch *w, const char *root) {
     char buf[32768]; /* vmstat is some 5 KB */
 
@@ -135,6 +159,9 @@ void watch_read(watch *w, const char *root) {
         w->quota_us = field(buf, "throttled_usec");
     read_heat(w, root);
     read_power(w, root);
+#ifdef __APPLE__
+    if (!*root) read_mac(w);
+#endif
 }
 
 /* Counters can go back (a core that went offline): that counts as nothing. */
@@ -156,7 +183,7 @@ static unsigned judge_cpu(const watch *a, const watch *b, strbuf *why, unsigned 
     const double stolen = (double)grown(a->steal_us, b->steal_us);
     char text[128];
 
-    if (wall < JUDGE_US) return bits;
+    if (wall < (double)JUDGE_US) return bits;
     if (others > 0.1 * wall) {
         snprintf(text, sizeof text, "other processes used %.0f %% of a core",
                  100.0 * others / wall);
@@ -189,7 +216,7 @@ unsigned watch_judge(const watch *a, const watch *b, strbuf *why) {
         snprintf(text, sizeof text, "%llu pages were read from disk", (unsigned long long)faults);
         add_phrase(why, &bits, WATCH_DISK, text);
     }
-    if (b->throttle_events > a->throttle_events || b->temp_c >= HOT_C) {
+    if (b->throttle_events > a->throttle_events || b->temp_c >= (double)HOT_C) {
         if (b->temp_c > 0)
             snprintf(text, sizeof text, "heat slowed the processor down or is about to (%.0f C)",
                      b->temp_c);
