@@ -78,7 +78,7 @@ static bool is_cached(const char *line) {
 }
 
 static void leave(void) {
-    pty_type(&chat, "\004");
+    assert_true(pty_press(&chat, "\004", "\r\n"));
     assert_int_equal(pty_end(&chat), 0);
 }
 
@@ -120,8 +120,7 @@ static void test_three_quotes_hold_several_lines(void **state) {
 static void test_interrupt_stops_the_answer_and_nothing_else(void **state) {
     (void)state;
     start("-1");
-    pty_type(&chat, "\003");
-    assert_true(pty_wait(&chat, "/bye to leave"));
+    assert_true(pty_press(&chat, "\003", "/bye to leave"));
     assert_true(pty_wait(&chat, PROMPT));
     pty_type(&chat, "half a line\003");
     assert_true(pty_wait(&chat, PROMPT));

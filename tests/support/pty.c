@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum {
-    WAIT_MS = 10000
+    WAIT_MS = 10000,
+    PRESS_MS = 500
 };
 
 static void become(int slave, const char *const *argv) {
@@ -76,8 +77,8 @@ static long now_ms(void) {
     return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-bool pty_wait(pty *p, const char *text) {
-    const long until = now_ms() + WAIT_MS;
+static bool wait_for(pty *p, const char *text, int ms) {
+    const long until = now_ms() + ms;
 
     for (;;) {
         const char *at = strstr(p->shown + p->seen, text);
@@ -86,12 +87,25 @@ bool pty_wait(pty *p, const char *text) {
             p->seen = (size_t)(at - p->shown) + strlen(text);
             return true;
         }
-        if (now_ms() >= until || !take(p, (int)(until - now_ms()))) {
-            fprintf(stderr, "waited in vain for \"%s\"; shown since: \"%s\"\n", text,
-                    p->shown + p->seen);
-            return false;
-        }
+        if (now_ms() >= until || !take(p, (int)(until - now_ms()))) return false;
     }
+}
+
+static bool in_vain(const pty *p, const char *text) {
+    fprintf(stderr, "waited in vain for \"%s\"; shown since: \"%s\"\n", text, p->shown + p->seen);
+    return false;
+}
+
+bool pty_wait(pty *p, const char *text) {
+    return wait_for(p, text, WAIT_MS) || in_vain(p, text);
+}
+
+bool pty_press(pty *p, const char *keys, const char *text) {
+    for (int i = 0; i < WAIT_MS / PRESS_MS; i++) {
+        pty_type(p, keys);
+        if (wait_for(p, text, PRESS_MS)) return true;
+    }
+    return in_vain(p, text);
 }
 
 bool pty_wait_bytes(pty *p, size_t n) {

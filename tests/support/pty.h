@@ -20,6 +20,9 @@ bool pty_start(pty *p, const char *const *argv);
 void pty_type(pty *p, const char *keys); /* "\003" is Ctrl-C, "\r" Enter */
 /* Waits up to ten seconds until text is shown after what was waited for before. */
 bool pty_wait(pty *p, const char *text);
+/* Types keys again and again, twice a second, until text is shown: for a key that may come while
+ * the terminal is changing hands. */
+bool pty_press(pty *p, const char *keys, const char *text);
 /* Waits as long until n bytes more are shown, whatever they are. */
 bool pty_wait_bytes(pty *p, size_t n);
 /* Waits for the end of the program: its exit status, or -1 when it does not end or was killed. */
