@@ -43,6 +43,8 @@ LIBS = $(PKG_LIBS) -lm
 # which instruction set its code, and nothing else, may use.
 OTHER_ARCH := $(if $(filter x86_64 amd64,$(ARCH)),,x86) $(if $(filter aarch64 arm64,$(ARCH)),,arm)
 $(B)/%_avx2.o build/tidy/%_avx2.ok: ISA := -mavx2 -mfma -mf16c
+$(B)/%_avx512.o build/tidy/%_avx512.ok: ISA := -mavx2 -mfma -mf16c -mavx512f -mavx512bw \
+  -mavx512dq -mavx512vl -mavx512vnni
 
 LIB_SRC := $(filter-out $(OTHER_ARCH:%=lib/kernels/%/%),$(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)

@@ -95,7 +95,8 @@ typedef struct ew_engine_options {
 /* CPU features a kernel may need; in ew_engine_options.cpu_mask the ones allowed. */
 enum {
     EW_CPU_GENERIC = 1u << 0, /* plain C, always there */
-    EW_CPU_AVX2 = 1u << 1     /* AVX2 + FMA + F16C */
+    EW_CPU_AVX2 = 1u << 1,    /* AVX2 + FMA + F16C */
+    EW_CPU_AVX512 = 1u << 2   /* AVX-512 F, BW, DQ, VL and VNNI; needs EW_CPU_AVX2 too */
 };
 
 EW_API void ew_engine_defaults(ew_engine_options *o);
@@ -109,7 +110,7 @@ EW_API uint64_t ew_engine_memory_peak(ew_engine *e);          /* largest sum of 
 EW_API uint64_t ew_engine_memory_limit(const ew_engine *e);   /* bytes; 0: no limit */
 EW_API const char *ew_account_name(ew_account a);             /* "kv"; static storage */
 EW_API ew_status ew_cpu_mask_parse(const char *s, uint32_t *out,
-                                   ew_error *err); /* "generic,avx2" */
+                                   ew_error *err); /* "generic,avx2,avx512" */
 
 /* What the machine offers, read from the system at each call. 0 where it can't be told. */
 typedef struct ew_machine {
@@ -189,6 +190,7 @@ typedef struct ew_model_options {
     bool no_mmap;           /* read the file into memory instead of mapping it */
     bool lock;              /* keep it from being swapped out (mlock); failing is a warning */
     bool vocab_only;        /* tokenizer and metadata, no weights: no session can be made of it */
+    bool no_pack;           /* use weights as they lie in the file, slower, instead of packing */
     bool float_activations; /* dequantise weights and multiply in float: slow, for comparison */
     /* Called while loading with a share from 0 to 1; false ends it with EW_ECANCEL. */
     bool (*progress)(void *ctx, float share);
@@ -202,6 +204,8 @@ typedef struct ew_model_info {
     uint64_t n_param, n_bytes;       /* of all tensors */
     uint32_t n_layer, n_embd, n_ff, n_head, n_head_kv, head_dim, n_vocab;
     uint32_t ctx_train; /* tokens */
+    /* What loading with the options given takes, or took, of EW_MEM_WEIGHTS and EW_MEM_PACKED. */
+    uint64_t load_weights, load_packed;
 } ew_model_info;
 
 EW_API void ew_model_defaults(ew_model_options *o);

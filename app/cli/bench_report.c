@@ -46,7 +46,9 @@ static const char *build_text(void) {
 }
 
 static const char *cpu_text(uint32_t features) {
-    return features & EW_CPU_AVX2 ? "avx2" : "generic";
+    if (features & EW_CPU_AVX512) return "avx512";
+    if (features & EW_CPU_AVX2) return "avx2";
+    return "generic";
 }
 
 static size_t count_disturbed(const bench_test *t) {
@@ -87,10 +89,10 @@ static void print_identity(const bench *b) {
     printf("\nmachine     %s, %s of memory, %s\n",
            b->machine.cpu_name[0] ? b->machine.cpu_name : "CPU not named",
            size_text(mem, b->machine.memory_physical), b->system);
-    printf("settings    KV cache %s/%s, window %u, chunk %u, kernels %s%s%s\n",
+    printf("settings    KV cache %s/%s, window %u, chunk %u, kernels %s%s%s%s\n",
            ew_kv_type_name(e->type_k), ew_kv_type_name(e->type_v), b->ctx_tokens, b->chunk_tokens,
            cpu_text(b->features), e->is_float ? ", float activations" : "",
-           e->no_mmap ? ", no mmap" : "");
+           e->no_mmap ? ", no mmap" : "", e->no_pack ? ", not packed" : "");
     printf("build       %s\n", build_text());
 }
 
@@ -187,29 +189,6 @@ static void print_disturbed(const bench *b) {
                    b->tests[i].why.p);
 }
 
-/* Wrapped between words, below one another. */
-static void print_covers(const char *key, const char *text) {
-    enum {
-        INDENT = 12,
-        WIDTH = 86
-    };
-    int at = 0;
-
-    printf("%-*s", INDENT, key);
-    while (*text) {
-        const int n = (int)strcspn(text, " ");
-
-        if (at && at + 1 + n > WIDTH) {
-            printf("\n%*s", INDENT, "");
-            at = 0;
-        }
-        at += printf("%s%.*s", at ? " " : "", n, text);
-        text += n;
-        text += *text == ' ';
-    }
-    putchar('\n');
-}
-
 static void print_table(const bench *b) {
     char load[24];
 
@@ -225,7 +204,7 @@ static void print_table(const bench *b) {
     print_not_seen(b);
     print_disturbed(b);
     putchar('\n');
-    for (size_t i = 0; i < N_COVERS; i++) print_covers(covers[i].key, covers[i].text);
+    for (size_t i = 0; i < N_COVERS; i++) printf("%-11s %s\n", covers[i].key, covers[i].text);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -335,6 +314,7 @@ static json_t *settings_json(const bench *b) {
     set_int(o, "repetitions", (uint64_t)b->args->n_rep);
     set_text(o, "kernels", cpu_text(b->features));
     set(o, "mmap", json_boolean(!e->no_mmap));
+    set(o, "packed", json_boolean(!e->no_pack));
     set(o, "float_activations", json_boolean(e->is_float));
     return o;
 }

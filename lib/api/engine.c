@@ -102,7 +102,7 @@ const char *ew_account_name(ew_account a) {
 static const struct {
     const char *name;
     uint32_t bit;
-} features[] = {{"generic", EW_CPU_GENERIC}, {"avx2", EW_CPU_AVX2}};
+} features[] = {{"generic", EW_CPU_GENERIC}, {"avx2", EW_CPU_AVX2}, {"avx512", EW_CPU_AVX512}};
 
 ew_status ew_cpu_mask_parse(const char *s, uint32_t *out, ew_error *err) {
     uint32_t mask = 0;
@@ -115,8 +115,8 @@ ew_status ew_cpu_mask_parse(const char *s, uint32_t *out, ew_error *err) {
             if (strlen(features[i].name) == n && memcmp(features[i].name, s, n) == 0)
                 bit = features[i].bit;
         if (!bit)
-            return fail(err, EW_EINVAL, "unknown CPU feature \"%.*s\"; known are generic and avx2",
-                        (int)n, s);
+            return fail(err, EW_EINVAL,
+                        "unknown CPU feature \"%.*s\"; known are generic, avx2, avx512", (int)n, s);
         mask |= bit;
         s += n + (s[n] == ',');
     }

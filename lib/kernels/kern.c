@@ -21,7 +21,10 @@ void kern_fill_generic(kern_table *t) {
 void kern_fill(kern_table *t, uint32_t features) {
     kern_fill_generic(t);
 #if defined(__x86_64__)
-    if (features & EW_CPU_AVX2) kern_fill_avx2(t); /* Haswell 2013, Zen 2017 */
+    if (!(features & EW_CPU_AVX2)) return;
+    kern_fill_avx2(t); /* Haswell 2013, Zen 2017 */
+    if (!(features & EW_CPU_AVX512)) return;
+    kern_fill_avx512(t); /* Cascade Lake 2019, Zen 4 2022 */
 #else
     (void)features;
 #endif

@@ -28,10 +28,11 @@ typedef enum {
  * it enters. */
 typedef struct {
     float d[4];
-    float s[4]; /* d * sum of q: for types with an offset (Q4_1, Q5_1) */
+    float s[4]; /* d * sum of q: for types with a minimum (Q4_1, Q5_1) */
     int8_t q[4][32];
+    int16_t sum[4]; /* of q: for packed values, which are stored with an offset */
 } act_q8_32;
-_Static_assert(sizeof(act_q8_32) == 160, "act_q8_32 has no padding");
+_Static_assert(sizeof(act_q8_32) == 168, "act_q8_32 has no padding");
 
 /* 256 activations x = d * q, with the sums of q over runs of 16 for types with sub-block offsets.
  */
@@ -60,6 +61,11 @@ typedef struct {
      * overlap. NULL: type not supported as a matrix. */
     void (*matmul[TYPE_COUNT])(float *y, size_t y_stride, const void *w, size_t row_bytes,
                                const void *x, size_t x_bytes, size_t n_row, size_t n_tok, size_t n);
+
+    /* The same for weights in packed form (pack.h): n_group groups of 16 rows, y row r of group g
+     * in y[t * y_stride + 16 * g + r]. NULL: this CPU has no packed kernel for the type. */
+    void (*matmul_packed[TYPE_COUNT])(float *y, size_t y_stride, const void *w, const void *x,
+                                      size_t x_bytes, size_t n_group, size_t n_tok, size_t n);
 
     /* sum_i x[i] * y[i]; any n */
     float (*dot_f32)(const float *x, const float *y, size_t n);
@@ -116,6 +122,7 @@ uint16_t f32_to_f16(float f); /* nearest even; overflow gives infinity, NaN stay
 
 /* Filled by instruction set; each overrides slots of t. */
 void kern_fill_generic(kern_table *t);
-void kern_fill_avx2(kern_table *t); /* x86-64 builds only */
+void kern_fill_avx2(kern_table *t);   /* x86-64 builds only */
+void kern_fill_avx512(kern_table *t); /* the same */
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "kernels/half.h"
 #include "kernels/kern.h"
+#include "kernels/pack.h"
 #include "tests/support/guarded.h"
 #include "tests/support/kernbench.h"
 #include "tests/support/weights.h"
@@ -252,6 +253,78 @@ static void check_matmul(int type) {
     }
     check_bad_scale(t, 0);
     check_bad_scale(t, 1);
+}
+
+/* Packed weights against the plain product of the same rows, and each token alone: the same bits.
+ */
+static void check_packed_shape(elem_type t, size_t n, size_t n_group, size_t n_tok, bits_kind bits,
+                               floats_kind floats) {
+    const size_t n_row = n_group * PACK_ROWS, stride = n_row + 3,
+                 group = pack_bytes(t, PACK_ROWS, n);
+    product p = new_product(t, n, n_row, n_tok, bits, floats);
+    const size_t y_size = ((n_tok - 1) * stride + n_row) * sizeof(float);
+    guarded want = guarded_new(y_size), got = guarded_new(y_size);
+    guarded packed = guarded_new(n_group * group);
+
+    for (size_t g = 0; g < n_group; g++)
+        pack_group(t, (uint8_t *)packed.data + g * group, row_of(&p, g * PACK_ROWS), p.row_bytes,
+                   n);
+    ref.matmul[t](want.data, stride, p.w.data, p.row_bytes, p.x.data, p.x_bytes, n_row, n_tok, n);
+    k.matmul_packed[t](got.data, stride, packed.data, p.x.data, p.x_bytes, n_group, n_tok, n);
+    compare_product(&p, want.data, got.data, stride);
+    for (size_t i = 0; i < n_tok; i++) {
+        float one[3 * PACK_ROWS];
+
+        k.matmul_packed[t](one, n_row, packed.data, tok_of(&p, i), p.x_bytes, n_group, 1, n);
+        if (memcmp(one, (float *)got.data + i * stride, n_row * sizeof(float)) != 0)
+            bad("n %zu token %zu of %zu: other bits than alone", n, i, n_tok);
+    }
+    for (size_t i = 0; i < y_size / sizeof(float); i++)
+        if (i % stride >= n_row && f32_bits(((float *)got.data)[i]) != 0xa5a5a5a5u)
+            bad("wrote between tokens at %zu", i);
+    if (!guarded_intact(&got)) bad("wrote before the output");
+    guarded_free(&packed);
+    guarded_free(&want);
+    guarded_free(&got);
+    free_product(&p);
+}
+
+static void check_packed(int type) {
+    static const size_t toks[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 33};
+    const elem_type t = (elem_type)type;
+    const size_t unit = type_get(t)->block_elems, few = unit == 256 ? 2 : 7;
+
+    for (size_t blocks = 1; blocks <= few + 4; blocks += 1 + blocks / 4)
+        for (int bits = 0; bits < BITS_COUNT; bits++)
+            for (int floats = 0; floats < FLOATS_COUNT; floats++)
+                check_packed_shape(t, blocks * unit, 1, 2, (bits_kind)bits, (floats_kind)floats);
+    for (size_t i = 0; i < COUNT(toks); i++)
+        check_packed_shape(t, (1 + i % few) * unit, 1 + i % 3, toks[i], BITS_RANDOM, FLOATS_RANDOM);
+}
+
+/* An embedding row taken back out of packed weights. */
+static void check_pack_row(int type) {
+    const elem_type t = (elem_type)type;
+    const size_t n = 512, row_bytes = type_row_bytes(t, n);
+    guarded w = guarded_new(PACK_ROWS * row_bytes),
+            packed = guarded_new(pack_bytes(t, PACK_ROWS, n));
+    double mag[512];
+    float want[512], got[512];
+
+    make_weights(w.data, t, PACK_ROWS * n, BITS_RANDOM, &rnd);
+    pack_group(t, packed.data, w.data, row_bytes, n);
+    for (size_t r = 0; r < PACK_ROWS; r++) {
+        const uint8_t *row = (const uint8_t *)w.data + r * row_bytes;
+
+        ref.dequant[t](want, row, n);
+        weight_magnitudes(mag, t, row, n);
+        pack_row(t, got, packed.data, r, n);
+        for (size_t i = 0; i < n; i++)
+            if (!(fabs((double)want[i] - (double)got[i]) <= 4 * EPS * mag[i]))
+                bad("row %zu [%zu]: %g, dequantised %g", r, i, (double)got[i], (double)want[i]);
+    }
+    guarded_free(&w);
+    guarded_free(&packed);
 }
 
 /* ---- conversions ---- */
@@ -721,6 +794,8 @@ static void run_level(uint32_t features, const char *isa) {
 
         if (k.dequant[t]) run(isa, "dequant", name, check_dequant, t);
         if (k.matmul[t]) run(isa, "matmul", name, check_matmul, t);
+        if (k.matmul_packed[t]) run(isa, "matmul_packed", name, check_packed, t);
+        if (k.matmul_packed[t]) run(isa, "pack_row", name, check_pack_row, t);
     }
     for (int f = 0; f < ACT_COUNT; f++) run(isa, "quant_act", acts[f], check_quant_act, f);
     for (int f = 0; f < KVT_COUNT; f++) {
@@ -761,6 +836,7 @@ int main(int argc, char **argv) {
     kern_fill(&ref, EW_CPU_GENERIC);
     run_level(EW_CPU_GENERIC, "c"); /* against itself: shapes, guards, bad scales */
     if (have & EW_CPU_AVX2) run_level(EW_CPU_GENERIC | EW_CPU_AVX2, "avx2");
+    if (have & EW_CPU_AVX512) run_level(EW_CPU_GENERIC | EW_CPU_AVX2 | EW_CPU_AVX512, "avx512");
     printf("%d passed, %d failed\n", n_passed, n_failed);
     return n_failed != 0;
 }

@@ -52,6 +52,7 @@ static void act_32(void *dst, const float *src, size_t n) {
 
         g->d[j] = quantise(g->q[j], src + 32 * b, 32);
         for (int i = 0; i < 32; i++) sum += g->q[j][i];
+        g->sum[j] = (int16_t)sum;
         g->s[j] = g->d[j] * (float)sum;
     }
 }

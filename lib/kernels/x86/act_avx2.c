@@ -73,7 +73,8 @@ static void act_32(void *dst, const float *src, size_t n) {
         const __m256i q = block_quants(src + 32 * b, inv);
 
         store256(g->q[j], q);
-        g->s[j] = g->d[j] * (float)sum_all(q);
+        g->sum[j] = (int16_t)sum_all(q);
+        g->s[j] = g->d[j] * (float)g->sum[j];
     }
 }
 

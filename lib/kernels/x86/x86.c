@@ -10,5 +10,11 @@ void kern_fill_avx2(kern_table *t) {
     avx2_fill_act(t);
     avx2_fill_vec(t);
     avx2_fill_attn(t);
+    avx2_fill_packed(t);
     t->isa = "avx2";
+}
+
+void kern_fill_avx512(kern_table *t) {
+    avx512_fill_packed(t);
+    t->isa = "avx512";
 }

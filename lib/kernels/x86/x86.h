@@ -12,5 +12,7 @@ void avx2_fill_super(kern_table *t); /* blocks of 256 */
 void avx2_fill_act(kern_table *t);
 void avx2_fill_vec(kern_table *t);
 void avx2_fill_attn(kern_table *t);
+void avx2_fill_packed(kern_table *t);
+void avx512_fill_packed(kern_table *t);
 
 #endif
