@@ -8,11 +8,16 @@
 #include "kernels/kern.h"
 
 typedef struct {
-    const uint8_t
-        *data; /* [n_out, n_in] in rows of row_bytes; NULL: the model has no such matrix */
+    const uint8_t *data;   /* [n_out, n_in] in rows of row_bytes; NULL when packed or absent */
+    const uint8_t *packed; /* the same in packed form (kernels/pack.h), or NULL */
+    size_t group_bytes;    /* packed: of 16 rows */
     elem_type type;
     act_form form; /* the form its activations must have; ACT_F32 for evaluation in float */
     size_t n_in, n_out, row_bytes;
 } weight;
+
+static inline bool weight_exists(const weight *w) {
+    return w->data || w->packed;
+}
 
 #endif

@@ -106,6 +106,18 @@ void file_map_prefault(const file_map *m, uint64_t off_bytes, uint64_t n) {
     }
 }
 
+void file_map_drop(const file_map *m, uint64_t off_bytes, uint64_t n) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t begin = (off_bytes + page - 1) / page * page;
+    const uint64_t end = (off_bytes + n) / page * page;
+    union {
+        const uint8_t *c;
+        void *v;
+    } p = {m->data + begin};
+
+    if (end > begin) madvise(p.v, (size_t)(end - begin), MADV_DONTNEED);
+}
+
 ew_status file_map_lock(const file_map *m, ew_error *err) {
     if (!m->data || mlock(m->data, (size_t)m->size) == 0) return EW_OK;
     return fail_errno(err, "mlock of %llu bytes (see `ulimit -l`)", (unsigned long long)m->size);

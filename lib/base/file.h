@@ -23,6 +23,9 @@ void file_map_close(file_map *m); /* an empty {0} is fine; leaves it empty */
 
 /* Brings [off, off + n) into memory (page faults are paid here and not by the first token). */
 void file_map_prefault(const file_map *m, uint64_t off_bytes, uint64_t n);
+/* The caller needs [off, off + n) no more: its whole pages may leave memory. Of a mapped file they
+ * come back when read again; of a copy they are gone. */
+void file_map_drop(const file_map *m, uint64_t off_bytes, uint64_t n);
 /* Locks the mapping into memory; EW_EIO names the limit when the system refuses. */
 ew_status file_map_lock(const file_map *m, ew_error *err);
 

@@ -134,6 +134,11 @@ ew_status big_alloc(big_block *out, mem_budget *b, ew_account account, uint64_t 
     return EW_OK;
 }
 
+ew_status big_lock(const big_block *block, ew_error *err) {
+    if (!block->data || mlock(block->data, block->size) == 0) return EW_OK;
+    return fail_errno(err, "mlock of %zu bytes (see `ulimit -l`)", block->size);
+}
+
 void big_free(big_block *block) {
     if (!block->data) return;
     munmap(block->data, block->size);

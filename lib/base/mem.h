@@ -62,6 +62,8 @@ uint64_t big_round(uint64_t bytes);
 
 ew_status big_alloc(big_block *out, mem_budget *b, ew_account account, uint64_t bytes,
                     const char *what, ew_error *err);
+/* Keeps it from being swapped out; EW_EIO names the limit when the system refuses. */
+ew_status big_lock(const big_block *block, ew_error *err);
 void big_free(big_block *block); /* an empty {0} block is fine; leaves it empty */
 
 #endif

@@ -21,6 +21,8 @@ void ew_model_info_get(const ew_model *m, ew_model_info *out) {
         .head_dim = m->hp.head_dim_k,
         .n_vocab = (uint32_t)tok_n(m->tok),
         .ctx_train = m->hp.ctx_train,
+        .load_weights = m->cost_weights,
+        .load_packed = m->cost_packed,
     };
 
     if (kv && gguf_kv_uint(kv, 0, &file_type)) info.file_type = gguf_file_type_name(file_type);

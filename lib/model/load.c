@@ -4,6 +4,7 @@
  * checked before anything is evaluated. Matrices stay where the file is mapped. */
 #include "base/mem.h"
 #include "model/arch.h"
+#include "model/pack_model.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -162,6 +163,10 @@ static ew_status bind_all(binder *b) {
     return rc;
 }
 
+static bool is_tied(const ew_model *m) {
+    return m->head.data == m->embd.data;
+}
+
 static void collect_forms(ew_model *m) {
     m->forms_head = 1u << m->head.form;
     for (uint32_t i = 0; i < m->hp.n_layer; i++) {
@@ -251,10 +256,20 @@ static uint64_t header_bytes(const ew_model *m) {
     return n > m->n_bytes ? n - m->n_bytes : 0;
 }
 
+/* What the weights take: in the file's form, and packed. */
+static void plan_packing(ew_model *m, const ew_model_options *o) {
+    uint64_t from_file = 0;
+
+    m->cost_packed = o->no_pack ? 0 : pack_mark(m, &from_file);
+    m->cost_weights = m->n_bytes - from_file;
+    m->active_bytes = m->cost_weights + m->cost_packed;
+    if (!is_tied(m)) m->active_bytes -= m->embd.row_bytes * (m->embd.n_out - 1);
+}
+
 static ew_status charge(ew_model *m, ew_error *err) {
     const uint64_t fixed =
         big_round(tok_bytes(m->tok) + m->n_vectors * sizeof(float) + header_bytes(m));
-    const uint64_t weights = m->is_vocab_only ? 0 : m->n_bytes;
+    const uint64_t weights = m->is_vocab_only ? 0 : m->cost_weights;
     char what[256];
     ew_status rc;
 
@@ -268,7 +283,8 @@ static ew_status charge(ew_model *m, ew_error *err) {
     return rc;
 }
 
-/* Brings the weights into memory now, so that the first token does not pay for it. */
+/* Brings the weights into memory now, so that the first token does not pay for it. Where matrices
+ * are packed, packing reads them, and what is left is small but for the embedding. */
 static ew_status prefault(const ew_model *m, const ew_model_options *o, ew_error *err) {
     uint64_t total = 0, done = 0;
 
@@ -291,6 +307,19 @@ static ew_status prefault(const ew_model *m, const ew_model_options *o, ew_error
     return EW_OK;
 }
 
+static ew_status pack_weights(ew_model *m, const ew_model_options *o, ew_error *err) {
+    ew_status rc = big_alloc(&m->packed, &m->engine->budget, EW_MEM_PACKED, m->cost_packed,
+                             "the packed weights", err);
+    ew_error why;
+
+    if (rc) return rc;
+    if (m->embd.data && !is_tied(m)) matrix_prefault(m, &m->embd);
+    rc = pack_run(m, o, err);
+    if (!rc && o->lock && big_lock(&m->packed, &why))
+        engine_log(m->engine, EW_LOG_WARN, "%s", why.text);
+    return rc;
+}
+
 static ew_status copy_names(ew_model *m, ew_error *err) {
     const gguf_kv *kv = gguf_find(m->g, "general.name");
     str name = {0}, arch_name = {0};
@@ -310,14 +339,13 @@ static ew_status load_weights(ew_model *m, const ew_model_options *o, ew_error *
 
     if (!is_used) return fail(err, EW_ENOMEM, "%s: out of memory", m->path);
     rc = check_model(m, is_used, err);
-    if (!rc) rc = charge(m, err);
-    if (!rc) rc = prefault(m, o, err);
     if (!rc) rc = take_memory(m, o->float_activations, err);
+    if (!rc) plan_packing(m, o);
+    if (!rc) rc = charge(m, err);
+    if (!rc) rc = m->cost_packed ? pack_weights(m, o, err) : prefault(m, o, err);
     if (!rc) warn_unused(m, is_used);
     mem_free(is_used);
     if (rc) return rc;
-    m->active_bytes = m->n_bytes;
-    if (m->head.data != m->embd.data) m->active_bytes -= m->embd.row_bytes * (m->embd.n_out - 1);
     return EW_OK;
 }
 
@@ -329,6 +357,7 @@ static ew_status load_vocab(ew_model *m, const ew_model_options *o, ew_error *er
     m->is_vocab_only = true;
     if (check_model(m, NULL, NULL) == EW_OK && bind_all(&b) == EW_OK) {
         collect_forms(m);
+        plan_packing(m, o);
     } else {
         mem_free(m->layers);
         m->layers = NULL;
@@ -378,6 +407,7 @@ void ew_model_close(ew_model *m) {
     if (!m) return;
     mem_release(&m->engine->budget, EW_MEM_WEIGHTS, m->charged_weights);
     mem_release(&m->engine->budget, EW_MEM_FIXED, m->charged_fixed);
+    big_free(&m->packed);
     big_free(&m->copy);
     mem_free(m->vectors);
     mem_free(m->layers);

@@ -5,14 +5,17 @@
  * little, and large enough that taking one costs nothing. */
 #include "backend/cpu/ops.h"
 
+#include "kernels/pack.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
 enum {
-    ROW_UNIT = 8,           /* rows are cut at multiples of this, so that kernels may block by 8 */
+    ROW_UNIT = PACK_ROWS,   /* rows are cut at multiples of this: groups of packed weights */
     ROWS_MAX = 64,          /* rows of a piece: a tile of results stays in the second-level cache */
     PIECE_BYTES = 96 << 10, /* of weights: a few microseconds of reading */
-    TOKENS_BLOCK = 32       /* tokens multiplied with a piece before the next ones */
+    TOKENS_BLOCK = 32,      /* tokens multiplied with a piece before the next ones */
+    TOKENS_PACKED = 128 /* the same for packed weights, which are unpacked anew for each block */
 };
 
 void engine_log(const ew_engine *e, ew_log_level level, const char *fmt, ...) {
@@ -41,13 +44,31 @@ static size_t piece_rows(const weight *w, size_t n_threads) {
     return rows ? rows : ROW_UNIT;
 }
 
+static void multiply_packed(const ew_engine *e, const weight *w, size_t r0, size_t n_row,
+                            const uint8_t *x, size_t x_bytes, size_t n_tok, float *y,
+                            size_t y_stride) {
+    const uint8_t *groups = w->packed + r0 / PACK_ROWS * w->group_bytes;
+
+    for (size_t t = 0; t < n_tok; t += TOKENS_PACKED) {
+        const size_t m = n_tok - t < TOKENS_PACKED ? n_tok - t : TOKENS_PACKED;
+
+        e->kern.matmul_packed[w->type](y + t * y_stride, y_stride, groups, x + t * x_bytes, x_bytes,
+                                       n_row / PACK_ROWS, m, w->n_in);
+    }
+}
+
 /* y[t * y_stride + r] for rows [r0, r0 + n_row) of w and all tokens. y points at row r0. */
 static void multiply(const ew_engine *e, const cpu_work *work, const weight *w, size_t r0,
                      size_t n_row, const acts *x, size_t n_tok, float *y, size_t y_stride) {
-    const uint8_t *rows = w->data + r0 * w->row_bytes;
     const void *in = w->form == ACT_F32 ? (const void *)x->f32 : x->q[w->form];
     const size_t x_bytes = w->form == ACT_F32 ? x->n * sizeof(float) : act_bytes(w->form, w->n_in);
+    const uint8_t *rows;
 
+    if (w->packed) {
+        multiply_packed(e, w, r0, n_row, in, x_bytes, n_tok, y, y_stride);
+        return;
+    }
+    rows = w->data + r0 * w->row_bytes;
     if (w->form != act_of(w->type)) { /* evaluation in float */
         for (size_t r = 0; r < n_row; r++) {
             e->kern.dequant[w->type](work->row, rows + r * w->row_bytes, w->n_in);
@@ -120,5 +141,8 @@ void cpu_quantise(const ew_engine *e, const acts *x, unsigned forms, size_t t) {
 }
 
 void cpu_embed(const ew_engine *e, const weight *w, int32_t id, float *y) {
-    e->kern.dequant[w->type](y, w->data + (size_t)id * w->row_bytes, w->n_in);
+    if (w->packed)
+        pack_row(w->type, y, w->packed, (size_t)id, w->n_in);
+    else
+        e->kern.dequant[w->type](y, w->data + (size_t)id * w->row_bytes, w->n_in);
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packing a model's matrices for the kernels at load: in parallel, one matrix after another, giving
+ * back the file's pages on the way, so that the peak is the packed size plus one matrix. */
+#ifndef EW_MODEL_PACK_MODEL_H
+#define EW_MODEL_PACK_MODEL_H
+
+#include "model/model.h"
+
+/* A matrix that will be packed has group_bytes set. Marks those whose type and shape this engine
+ * has kernels for; returns their packed bytes and, in *from_file, what they take in the file. */
+uint64_t pack_mark(ew_model *m, uint64_t *from_file);
+
+/* Brings a matrix's pages of the file into memory. */
+void matrix_prefault(const ew_model *m, const weight *w);
+
+/* Packs the marked ones into m->packed and drops their pages of the file; the others are brought
+ * into memory. */
+ew_status pack_run(ew_model *m, const ew_model_options *o, ew_error *err);
+
+#endif
