@@ -86,6 +86,7 @@ static void take_cost(show *s) {
     ew_session_options o;
     ew_session_cost c;
     ew_sampler *sampler = NULL;
+    ew_model_info info = {.size = sizeof info};
     ew_machine machine = {.size = sizeof machine};
 
     setup_session_options(&s->args->engine, &o);
@@ -97,7 +98,9 @@ static void take_cost(show *s) {
     for (int a = 0; a < EW_MEM_COUNT; a++) s->mem[a] = ew_engine_memory(s->engine, (ew_account)a);
     ew_sampler_free(sampler);
     s->has_cost = true;
-    s->mem[EW_MEM_WEIGHTS] = s->types.n_bytes;
+    ew_model_info_get(s->model, &info);
+    s->mem[EW_MEM_WEIGHTS] = info.load_weights;
+    s->mem[EW_MEM_PACKED] = info.load_packed;
     s->mem[EW_MEM_KV] = c.kv_full;
     s->mem[EW_MEM_SCRATCH] += c.scratch;
     for (int a = 0; a < EW_MEM_COUNT; a++) s->mem_sum += s->mem[a];
@@ -126,6 +129,7 @@ static ew_status gather(show *s, ew_error *err) {
     if (rc) return rc;
     ew_model_defaults(&mo);
     mo.vocab_only = true;
+    mo.no_pack = s->args->engine.no_pack;
     mo.float_activations = s->args->engine.is_float;
     if (ew_model_open(&s->model, s->engine, s->path, &mo, &s->vocab_error) == EW_OK) {
         ew_model_info info = {.size = sizeof info};
