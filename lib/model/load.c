@@ -11,8 +11,6 @@
 #include <string.h>
 
 enum {
-    ALIGN_DATA = 4,      /* what the kernels' reads need of a row's start */
-    ALIGN_COPY = 64,     /* where a tensor of a badly aligned file is copied to */
     PREFAULT = 64 << 20, /* bytes between two calls of progress() */
     SAMPLE = 64          /* bytes of each tensor that enter the fingerprint */
 };
@@ -22,7 +20,6 @@ typedef struct {
     ew_model *m;
     bool is_float; /* evaluate in float */
     bool *is_used; /* [n_tensor], may be NULL */
-    size_t copied; /* bytes of m->copy in use */
     ew_error *err;
 } binder;
 
@@ -42,14 +39,6 @@ static uint32_t dim_size(const hparams *hp, const layer *l, dim d) {
         return l->n_ff;
     }
     return 0;
-}
-
-static bool is_misaligned(const gguf_tensor *t) {
-    return (uintptr_t)t->data % ALIGN_DATA != 0;
-}
-
-static size_t copy_bytes(const gguf_tensor *t) {
-    return (size_t)((t->n_bytes + ALIGN_COPY - 1) / ALIGN_COPY * ALIGN_COPY);
 }
 
 /* The tensor with this name and shape [n0] or [n0, n1]. *out is NULL for an absent optional one. */
@@ -91,13 +80,6 @@ static ew_status bind_matrix(binder *b, const char *name, bool is_optional, uint
         .row_bytes = type_row_bytes(t->type, (size_t)n_in),
     };
     if (w->n_in > b->m->n_in_max) b->m->n_in_max = w->n_in;
-    if (b->m->vectors && is_misaligned(t)) {
-        uint8_t *to = (uint8_t *)b->m->copy.data + b->copied;
-
-        memcpy(to, t->data, (size_t)t->n_bytes);
-        w->data = to;
-        b->copied += copy_bytes(t);
-    }
     return EW_OK;
 }
 
@@ -232,16 +214,8 @@ static void warn_unused(const ew_model *m, const bool *is_used) {
 /* Charges and fills in what bind_all() counted. */
 static ew_status take_memory(ew_model *m, bool is_float, ew_error *err) {
     binder b = {.m = m, .is_float = is_float, .err = err};
-    size_t copies = 0;
     ew_status rc;
 
-    for (size_t i = 0; i < m->g->n_tensor; i++)
-        if (is_misaligned(&m->g->tensor[i])) copies += copy_bytes(&m->g->tensor[i]);
-    if (copies) {
-        rc =
-            big_alloc(&m->copy, &m->engine->budget, EW_MEM_WEIGHTS, copies, "aligned weights", err);
-        if (rc) return rc;
-    }
     m->vectors = mem_array(m->n_vectors, sizeof *m->vectors);
     if (!m->vectors) return fail(err, EW_ENOMEM, "%s: out of memory", m->path);
     rc = bind_all(&b);
@@ -259,10 +233,11 @@ static uint64_t header_bytes(const ew_model *m) {
 /* What the weights take: in the file's form, and packed. */
 static void plan_packing(ew_model *m, const ew_model_options *o) {
     uint64_t from_file = 0;
+    const uint64_t packed = o->no_pack ? 0 : pack_mark(m, &from_file);
 
-    m->cost_packed = o->no_pack ? 0 : pack_mark(m, &from_file);
+    m->cost_packed = packed ? big_round(packed) : 0;
     m->cost_weights = m->n_bytes - from_file;
-    m->active_bytes = m->cost_weights + m->cost_packed;
+    m->active_bytes = m->cost_weights + packed;
     if (!is_tied(m)) m->active_bytes -= m->embd.row_bytes * (m->embd.n_out - 1);
 }
 
@@ -408,7 +383,6 @@ void ew_model_close(ew_model *m) {
     mem_release(&m->engine->budget, EW_MEM_WEIGHTS, m->charged_weights);
     mem_release(&m->engine->budget, EW_MEM_FIXED, m->charged_fixed);
     big_free(&m->packed);
-    big_free(&m->copy);
     mem_free(m->vectors);
     mem_free(m->layers);
     tok_close(m->tok);

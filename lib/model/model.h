@@ -66,7 +66,6 @@ struct ew_model {
     float *vectors;   /* norms, biases and factors as floats, all in one block */
     size_t n_vectors; /* floats */
     big_block packed; /* matrices rewritten for the kernels (pack.c) */
-    big_block copy;   /* tensors whose place in the file is not aligned for reading */
     uint64_t charged_weights, charged_fixed; /* bytes held in the budget */
     uint64_t cost_weights, cost_packed;      /* bytes a load takes, in the file's form and packed */
     uint64_t n_param, n_bytes;               /* of all tensors in the file */
