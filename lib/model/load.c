@@ -283,10 +283,12 @@ static ew_status prefault(const ew_model *m, const ew_model_options *o, ew_error
 }
 
 static ew_status pack_weights(ew_model *m, const ew_model_options *o, ew_error *err) {
-    ew_status rc = big_alloc(&m->packed, &m->engine->budget, EW_MEM_PACKED, m->cost_packed,
-                             "the packed weights", err);
+    char what[256];
     ew_error why;
+    ew_status rc;
 
+    snprintf(what, sizeof what, "%s: the packed weights", m->path);
+    rc = big_alloc(&m->packed, &m->engine->budget, EW_MEM_PACKED, m->cost_packed, what, err);
     if (rc) return rc;
     if (m->embd.data && !is_tied(m)) matrix_prefault(m, &m->embd);
     rc = pack_run(m, o, err);
