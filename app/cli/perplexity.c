@@ -187,7 +187,7 @@ static ew_status open_base(job *j, ew_engine *e, const engine_args *a, ew_error 
 
     ew_model_defaults(&o);
     o.no_mmap = a->no_mmap;
-    o.no_pack = a->no_pack;
+    o.pack = a->pack;
     o.lock = a->lock;
     o.float_activations = a->is_float;
     rc = ew_model_open(&j->base, e, j->args->base, &o, err);

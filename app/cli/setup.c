@@ -34,8 +34,10 @@ static const option engine_options[] = {
      OPT_BYTES, offsetof(engine_args, memory_limit), 0, 0, NULL},
     {"--no-mmap", NULL, "read the file into memory instead of mapping it", OPT_FLAG,
      offsetof(engine_args, no_mmap), 0, 0, NULL},
-    {"--no-pack", NULL, "use the weights as they lie in the file: loads at once, runs slower",
-     OPT_FLAG, offsetof(engine_args, no_pack), 0, 0, NULL},
+    {"--pack", NULL,
+     "rewrite the weights in memory, in the order the kernels read\n"
+     "them: loads slower, decodes somewhat faster",
+     OPT_FLAG, offsetof(engine_args, pack), 0, 0, NULL},
     {"--mlock", NULL, "keep the weights from being swapped out", OPT_FLAG,
      offsetof(engine_args, lock), 0, 0, NULL},
     {"--cpu-mask", "LIST", "CPU features that may be used, such as generic,avx2 (all)", OPT_CALL,
@@ -97,7 +99,7 @@ int setup_open(const engine_args *a, const char *path, bool vocab_only, ew_engin
     if (open_engine(a, engine, &err)) return say_error(&err);
     ew_model_defaults(&o);
     o.no_mmap = a->no_mmap;
-    o.no_pack = a->no_pack;
+    o.pack = a->pack;
     o.lock = a->lock;
     o.vocab_only = vocab_only;
     o.float_activations = a->is_float;

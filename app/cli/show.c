@@ -129,7 +129,7 @@ static ew_status gather(show *s, ew_error *err) {
     if (rc) return rc;
     ew_model_defaults(&mo);
     mo.vocab_only = true;
-    mo.no_pack = s->args->engine.no_pack;
+    mo.pack = s->args->engine.pack;
     mo.float_activations = s->args->engine.is_float;
     if (ew_model_open(&s->model, s->engine, s->path, &mo, &s->vocab_error) == EW_OK) {
         ew_model_info info = {.size = sizeof info};

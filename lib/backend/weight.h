@@ -10,7 +10,7 @@
 typedef struct {
     const uint8_t *data;   /* [n_out, n_in] in rows of row_bytes; NULL when packed or absent */
     const uint8_t *packed; /* the same in packed form (kernels/pack.h), or NULL */
-    size_t group_bytes;    /* packed: of 16 rows */
+    size_t group_bytes;    /* of 16 packed rows; 0: no kernel takes this matrix by groups of rows */
     elem_type type;
     act_form form; /* the form its activations must have; ACT_F32 for evaluation in float */
     size_t n_in, n_out, row_bytes;

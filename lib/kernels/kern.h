@@ -62,10 +62,12 @@ typedef struct {
     void (*matmul[TYPE_COUNT])(float *y, size_t y_stride, const void *w, size_t row_bytes,
                                const void *x, size_t x_bytes, size_t n_row, size_t n_tok, size_t n);
 
-    /* The same for weights in packed form (pack.h): n_group groups of 16 rows, y row r of group g
-     * in y[t * y_stride + 16 * g + r]. NULL: this CPU has no packed kernel for the type. */
-    void (*matmul_packed[TYPE_COUNT])(float *y, size_t y_stride, const void *w, const void *x,
-                                      size_t x_bytes, size_t n_group, size_t n_tok, size_t n);
+    /* The same for n_group groups of 16 rows: y row r of group g in y[t * y_stride + 16 * g + r].
+     * w: rows of row_bytes, or with row_bytes 0 packed ones (pack.h); both give the same bits.
+     * NULL: this CPU has no such kernel for the type. */
+    void (*matmul_groups[TYPE_COUNT])(float *y, size_t y_stride, const void *w, size_t row_bytes,
+                                      const void *x, size_t x_bytes, size_t n_group, size_t n_tok,
+                                      size_t n);
 
     /* sum_i x[i] * y[i]; any n */
     float (*dot_f32)(const float *x, const float *y, size_t n);

@@ -233,8 +233,9 @@ static uint64_t header_bytes(const ew_model *m) {
 /* What the weights take: in the file's form, and packed. */
 static void plan_packing(ew_model *m, const ew_model_options *o) {
     uint64_t from_file = 0;
-    const uint64_t packed = o->no_pack ? 0 : pack_mark(m, &from_file);
+    uint64_t packed = pack_mark(m, &from_file);
 
+    if (!o->pack) packed = from_file = 0;
     m->cost_packed = packed ? big_round(packed) : 0;
     m->cost_weights = m->n_bytes - from_file;
     m->active_bytes = m->cost_weights + packed;

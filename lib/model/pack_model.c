@@ -31,14 +31,17 @@ static size_t packed_size(const weight *w) {
            ALIGN_PACKED;
 }
 
+static bool is_packable(const weight *w) {
+    return w->group_bytes && w->n_out % PACK_ROWS == 0;
+}
+
 static ew_status mark(ew_model *m, weight *w, void *ctx) {
     sums *s = ctx;
 
-    if (!w->data || w->form != act_of(w->type) || !m->engine->kern.matmul_packed[w->type])
+    if (!w->data || w->form != act_of(w->type) || !m->engine->kern.matmul_groups[w->type])
         return EW_OK;
-    if (w->n_out % PACK_ROWS) return EW_OK;
     w->group_bytes = pack_bytes(w->type, PACK_ROWS, w->n_in);
-    if (!w->group_bytes) return EW_OK;
+    if (!is_packable(w)) return EW_OK;
     s->packed += packed_size(w);
     s->from_file += w->row_bytes * w->n_out;
     return EW_OK;
@@ -101,7 +104,7 @@ static ew_status pack_one(ew_model *m, weight *w, void *ctx) {
     progress *p = ctx;
     job j = {.pool = m->engine->pool, .w = w, .to = (uint8_t *)m->packed.data + p->at};
 
-    if (!w->group_bytes) {
+    if (!is_packable(w)) {
         if (w->data) matrix_prefault(m, w);
         return EW_OK;
     }

@@ -7,14 +7,14 @@
 
 #include "model/model.h"
 
-/* A matrix that will be packed has group_bytes set. Marks those whose type and shape this engine
- * has kernels for; returns their packed bytes and, in *from_file, what they take in the file. */
+/* Sets group_bytes of the matrices that this engine multiplies by groups of rows, packed or not.
+ * Returns the packed bytes of those that can be packed and, in *from_file, what they take there. */
 uint64_t pack_mark(ew_model *m, uint64_t *from_file);
 
 /* Brings a matrix's pages of the file into memory. */
 void matrix_prefault(const ew_model *m, const weight *w);
 
-/* Packs the marked ones into m->packed and drops their pages of the file; the others are brought
+/* Packs them into m->packed and drops their pages of the file; the others are brought
  * into memory. */
 ew_status pack_run(ew_model *m, const ew_model_options *o, ew_error *err);
 

@@ -270,12 +270,13 @@ static void check_packed_shape(elem_type t, size_t n, size_t n_group, size_t n_t
         pack_group(t, (uint8_t *)packed.data + g * group, row_of(&p, g * PACK_ROWS), p.row_bytes,
                    n);
     ref.matmul[t](want.data, stride, p.w.data, p.row_bytes, p.x.data, p.x_bytes, n_row, n_tok, n);
-    k.matmul_packed[t](got.data, stride, packed.data, p.x.data, p.x_bytes, n_group, n_tok, n);
+    k.matmul_groups[t](got.data, stride, packed.data, 0, p.x.data, p.x_bytes, n_group, n_tok, n);
     compare_product(&p, want.data, got.data, stride);
     for (size_t i = 0; i < n_tok; i++) {
         float one[3 * PACK_ROWS];
 
-        k.matmul_packed[t](one, n_row, packed.data, tok_of(&p, i), p.x_bytes, n_group, 1, n);
+        k.matmul_groups[t](one, n_row, p.w.data, p.row_bytes, tok_of(&p, i), p.x_bytes, n_group, 1,
+                           n);
         if (memcmp(one, (float *)got.data + i * stride, n_row * sizeof(float)) != 0)
             bad("n %zu token %zu of %zu: other bits than alone", n, i, n_tok);
     }
@@ -794,8 +795,8 @@ static void run_level(uint32_t features, const char *isa) {
 
         if (k.dequant[t]) run(isa, "dequant", name, check_dequant, t);
         if (k.matmul[t]) run(isa, "matmul", name, check_matmul, t);
-        if (k.matmul_packed[t]) run(isa, "matmul_packed", name, check_packed, t);
-        if (k.matmul_packed[t]) run(isa, "pack_row", name, check_pack_row, t);
+        if (k.matmul_groups[t]) run(isa, "matmul_groups", name, check_packed, t);
+        if (k.matmul_groups[t]) run(isa, "pack_row", name, check_pack_row, t);
     }
     for (int f = 0; f < ACT_COUNT; f++) run(isa, "quant_act", acts[f], check_quant_act, f);
     for (int f = 0; f < KVT_COUNT; f++) {

@@ -15,7 +15,7 @@ enum {
     ROWS_MAX = 64,          /* rows of a piece: a tile of results stays in the second-level cache */
     PIECE_BYTES = 96 << 10, /* of weights: a few microseconds of reading */
     TOKENS_BLOCK = 32,      /* tokens multiplied with a piece before the next ones */
-    TOKENS_PACKED = 128 /* the same for packed weights, which are unpacked anew for each block */
+    TOKENS_GROUPS = 128     /* the same where weights are unpacked anew for each block */
 };
 
 void engine_log(const ew_engine *e, ew_log_level level, const char *fmt, ...) {
@@ -44,15 +44,18 @@ static size_t piece_rows(const weight *w, size_t n_threads) {
     return rows ? rows : ROW_UNIT;
 }
 
-static void multiply_packed(const ew_engine *e, const weight *w, size_t r0, size_t n_row,
+/* Whole groups of 16 rows, packed or as they lie in the file. */
+static void multiply_groups(const ew_engine *e, const weight *w, size_t r0, size_t n_row,
                             const uint8_t *x, size_t x_bytes, size_t n_tok, float *y,
                             size_t y_stride) {
-    const uint8_t *groups = w->packed + r0 / PACK_ROWS * w->group_bytes;
+    const uint8_t *groups =
+        w->packed ? w->packed + r0 / PACK_ROWS * w->group_bytes : w->data + r0 * w->row_bytes;
 
-    for (size_t t = 0; t < n_tok; t += TOKENS_PACKED) {
-        const size_t m = n_tok - t < TOKENS_PACKED ? n_tok - t : TOKENS_PACKED;
+    for (size_t t = 0; t < n_tok; t += TOKENS_GROUPS) {
+        const size_t m = n_tok - t < TOKENS_GROUPS ? n_tok - t : TOKENS_GROUPS;
 
-        e->kern.matmul_packed[w->type](y + t * y_stride, y_stride, groups, x + t * x_bytes, x_bytes,
+        e->kern.matmul_groups[w->type](y + t * y_stride, y_stride, groups,
+                                       w->packed ? 0 : w->row_bytes, x + t * x_bytes, x_bytes,
                                        n_row / PACK_ROWS, m, w->n_in);
     }
 }
@@ -62,13 +65,14 @@ static void multiply(const ew_engine *e, const cpu_work *work, const weight *w, 
                      size_t n_row, const acts *x, size_t n_tok, float *y, size_t y_stride) {
     const void *in = w->form == ACT_F32 ? (const void *)x->f32 : x->q[w->form];
     const size_t x_bytes = w->form == ACT_F32 ? x->n * sizeof(float) : act_bytes(w->form, w->n_in);
+    const size_t n_whole = w->group_bytes ? n_row / PACK_ROWS * PACK_ROWS : 0;
     const uint8_t *rows;
 
-    if (w->packed) {
-        multiply_packed(e, w, r0, n_row, in, x_bytes, n_tok, y, y_stride);
-        return;
-    }
-    rows = w->data + r0 * w->row_bytes;
+    if (n_whole) multiply_groups(e, w, r0, n_whole, in, x_bytes, n_tok, y, y_stride);
+    if (n_whole == n_row) return;
+    y += n_whole;
+    n_row -= n_whole;
+    rows = w->data + (r0 + n_whole) * w->row_bytes;
     if (w->form != act_of(w->type)) { /* evaluation in float */
         for (size_t r = 0; r < n_row; r++) {
             e->kern.dequant[w->type](work->row, rows + r * w->row_bytes, w->n_in);

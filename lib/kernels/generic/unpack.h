@@ -129,16 +129,29 @@ static inline void unpack_pairs(int8_t *v, const uint8_t *qs, int off) {
     }
 }
 
+static inline void q2_scales(int8_t *sc, uint8_t *mn, const uint8_t *p) {
+    for (int j = 0; j < 16; j++) {
+        sc[j] = (int8_t)(p[j] & 15);
+        mn[j] = p[j] >> 4;
+    }
+}
+
 static inline void unpack_q2_k(super_block *u, const void *src) {
     const block_q2_k *b = src;
 
     u->d = f16_at(b->d);
     u->dmin = f16_at(b->dmin);
-    for (int j = 0; j < 16; j++) {
-        u->sc[j] = (int8_t)(b->sc[j] & 15);
-        u->mn[j] = b->sc[j] >> 4;
-    }
+    q2_scales(u->sc, u->mn, b->sc);
     unpack_pairs(u->v, b->qs, 0);
+}
+
+static inline void q3_scales(int8_t *sc, const uint8_t *p) {
+    for (int j = 0; j < 16; j++) {
+        const int low = j < 8 ? p[j] & 15 : p[j - 8] >> 4;
+        const int high = p[8 + j % 4] >> 2 * (j / 4) & 3;
+
+        sc[j] = (int8_t)((low | high << 4) - 32);
+    }
 }
 
 static inline void unpack_q3_k(super_block *u, const void *src) {
@@ -146,12 +159,7 @@ static inline void unpack_q3_k(super_block *u, const void *src) {
 
     u->d = f16_at(b->d);
     no_minimums(u);
-    for (int j = 0; j < 16; j++) {
-        const int low = j < 8 ? b->sc[j] & 15 : b->sc[j - 8] >> 4;
-        const int high = b->sc[8 + j % 4] >> 2 * (j / 4) & 3;
-
-        u->sc[j] = (int8_t)((low | high << 4) - 32);
-    }
+    q3_scales(u->sc, b->sc);
     unpack_pairs(u->v, b->qs, 4);
     for (int k = 0; k < 8; k++) {
         for (int l = 0; l < 32; l++) {

@@ -39,44 +39,27 @@ INLINE __m512i every32(const void *p) {
     return _mm512_set1_epi32(v);
 }
 
-/* Moves the bits of mask `m << from` of each byte to `m << to`. Shifts of 16-bit lanes do for bytes
+/* Bits [from, from + n) of every byte, moved to bit `to`. Shifts of 16-bit lanes do for bytes
  * because what crosses over is masked away. */
-INLINE __m512i bits(__m512i v, int from, int to, int m) {
-    const __m512i mask = _mm512_set1_epi8((char)(m << to));
+INLINE __m512i bits(__m512i v, int from, int n, int to) {
+    const __m512i mask = _mm512_set1_epi8((char)(((1 << n) - 1) << to));
 
-    if (from > to) v = _mm512_srli_epi16(v, (unsigned)(from - to));
-    if (to > from) v = _mm512_slli_epi16(v, (unsigned)(to - from));
+    if (from > to) v = _mm512_srl_epi16(v, _mm_cvtsi32_si128(from - to));
+    if (to > from) v = _mm512_sll_epi16(v, _mm_cvtsi32_si128(to - from));
     return _mm512_and_si512(v, mask);
 }
 
 /* Quads 8j .. 8j + 7, 32 columns, from the planes of a record. */
-INLINE void unpack32(uint8_t (*out)[64], const uint8_t *low, const uint8_t *high, size_t j,
-                     const pack_planes planes) {
-    __m512i v[8];
+INLINE void unpack32(uint8_t (*out)[64], const uint8_t *rec, size_t j, const pack_layout l) {
+    for (size_t i = 0; i < 8; i++) {
+        const size_t q = 8 * j + i;
+        __m512i v = load512(rec + pack_vector(l.low, q));
 
-    for (int i = 0; i < 8; i++) {
-        switch (planes) {
-        case PLANES_BYTE:
-            v[i] = load512(low + (8 * j + (size_t)i) * 64);
-            break;
-        case PLANES_NIBBLE:
-        case PLANES_NIBBLE_BIT:
-        case PLANES_NIBBLE_PAIR:
-            v[i] = bits(load512(low + (4 * j + (size_t)i / 2) * 64), 4 * (i % 2), 0, 15);
-            break;
-        case PLANES_PAIR:
-        case PLANES_PAIR_BIT:
-            v[i] = bits(load512(low + (2 * j + (size_t)i / 4) * 64), 2 * (i % 4), 0, 3);
-            break;
-        }
-        if (planes == PLANES_NIBBLE_BIT)
-            v[i] = _mm512_or_si512(v[i], bits(load512(high + j * 64), i, 4, 1));
-        if (planes == PLANES_PAIR_BIT)
-            v[i] = _mm512_or_si512(v[i], bits(load512(high + j * 64), i, 2, 1));
-        if (planes == PLANES_NIBBLE_PAIR)
-            v[i] = _mm512_or_si512(
-                v[i], bits(load512(high + (2 * j + (size_t)i / 4) * 64), 2 * (i % 4), 4, 3));
-        _mm512_store_si512(out[i], v[i]);
+        if (l.low.bits < 8) v = bits(v, pack_bit(l.low, q), l.low.bits, 0);
+        if (l.high.bits)
+            v = _mm512_or_si512(v, bits(load512(rec + pack_vector(l.high, q)), pack_bit(l.high, q),
+                                        l.high.bits, l.low.bits));
+        _mm512_store_si512(out[i], v);
     }
 }
 
@@ -219,22 +202,171 @@ INLINE void all_tokens(float *y, size_t y_stride, const strip *s, const uint8_t 
 }
 
 INLINE void unpack_super_record(strip *s, const uint8_t *rec, const pack_layout l) {
-    for (size_t j = 0; j < BLOCKS; j++)
-        unpack32(s->q + 8 * j, rec + l.at_low, rec + l.at_high, j, l.planes);
+    for (size_t j = 0; j < BLOCKS; j++) unpack32(s->q + 8 * j, rec, j, l);
     unpack_scales(s, rec, l);
 }
 
 INLINE void unpack_small_record(strip *s, size_t b, const uint8_t *rec, const pack_layout l) {
-    unpack32(s->q + 8 * b, rec + l.at_low, rec + l.at_high, 0, l.planes);
+    unpack32(s->q + 8 * b, rec, 0, l);
     _mm512_store_ps(s->d[b], halves(rec));
     if (l.has_min) _mm512_store_ps(s->m[b], halves(rec + 2 * PACK_ROWS));
 }
 
-INLINE void matmul(float *y, size_t y_stride, const uint8_t *w, const uint8_t *x, size_t x_bytes,
-                   size_t n_group, size_t n_tok, size_t n, const pack_layout l) {
+/* ---- rows as they lie in the file ---- */
+
+/* Sixteen bytes of each of 16 rows as four words: w[i] holds word i of rows 0 .. 15. */
+INLINE void words4(__m512i w[4], const uint8_t *src, size_t row_bytes) {
+    __m512i z[4], a, b, c, d;
+
+    for (size_t k = 0; k < 4; k++) { /* lane m of z[k]: row 4m + k */
+        z[k] = _mm512_castsi128_si512(load128(src + k * row_bytes));
+        z[k] = _mm512_inserti32x4(z[k], load128(src + (4 + k) * row_bytes), 1);
+        z[k] = _mm512_inserti32x4(z[k], load128(src + (8 + k) * row_bytes), 2);
+        z[k] = _mm512_inserti32x4(z[k], load128(src + (12 + k) * row_bytes), 3);
+    }
+    a = _mm512_unpacklo_epi32(z[0], z[1]);
+    b = _mm512_unpackhi_epi32(z[0], z[1]);
+    c = _mm512_unpacklo_epi32(z[2], z[3]);
+    d = _mm512_unpackhi_epi32(z[2], z[3]);
+    w[0] = _mm512_unpacklo_epi64(a, c);
+    w[1] = _mm512_unpackhi_epi64(a, c);
+    w[2] = _mm512_unpacklo_epi64(b, d);
+    w[3] = _mm512_unpackhi_epi64(b, d);
+}
+
+/* n bytes of each row (a multiple of 16) into a plane: a word a vector. */
+INLINE void gather_plane(uint8_t *plane, const uint8_t *src, size_t row_bytes, size_t n,
+                         uint8_t flip) {
+    for (size_t at = 0; at < n; at += 16) {
+        __m512i w[4];
+
+        words4(w, src + at, row_bytes);
+        for (size_t i = 0; i < 4; i++)
+            _mm512_storeu_si512(plane + (at / 4 + i) * PACK_VECTOR,
+                                flip ? _mm512_xor_si512(w[i], _mm512_set1_epi8((char)flip)) : w[i]);
+    }
+}
+
+INLINE void gather_halves(uint8_t *to, const uint8_t *src, size_t row_bytes) {
+    for (size_t r = 0; r < PACK_ROWS; r++) memcpy(to + 2 * r, src + r * row_bytes, 2);
+}
+
+INLINE __m512i gather_word(const uint8_t *src, size_t row_bytes) {
+    uint32_t w[PACK_ROWS];
+
+    for (size_t r = 0; r < PACK_ROWS; r++) memcpy(&w[r], src + r * row_bytes, 4);
+    return load512(w);
+}
+
+/* The four bytes of each row's word as four runs of 16 rows. */
+INLINE void put_bytes(uint8_t *to, __m512i w) {
+    const __m512i by_byte =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    const __m512i by_run = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi32(by_run, _mm512_shuffle_epi8(w, by_byte)));
+}
+
+/* Scales and minimums of Q4_K and Q5_K from their twelve bytes, the words w[1] .. w[3] of a block
+ * whose w[0] holds the two halves. */
+INLINE void gather_k_header(uint8_t *rec, const __m512i w[4], const pack_layout l) {
+    uint8_t *sc = rec + l.at_scale, *mn = rec + l.at_min;
+
+    _mm256_storeu_si256((__m256i *)rec, _mm512_cvtepi32_epi16(w[0]));
+    _mm256_storeu_si256((__m256i *)(rec + 2 * PACK_ROWS),
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(w[0], 16)));
+    put_bytes(sc, bits(w[1], 0, 6, 0));
+    put_bytes(mn, bits(w[2], 0, 6, 0));
+    put_bytes(sc + 64, _mm512_or_si512(bits(w[3], 0, 4, 0), bits(w[1], 6, 2, 4)));
+    put_bytes(mn + 64, _mm512_or_si512(bits(w[3], 4, 4, 0), bits(w[2], 6, 2, 4)));
+}
+
+INLINE void gather_q3_scales(uint8_t *sc, const uint8_t *src, size_t row_bytes) {
+    const __m512i a[2] = {gather_word(src, row_bytes), gather_word(src + 4, row_bytes)};
+    const __m512i high = gather_word(src + 8, row_bytes), less = _mm512_set1_epi8(32);
+
+    for (int j = 0; j < 4; j++) {
+        const __m512i v =
+            _mm512_or_si512(bits(a[j % 2], 4 * (j / 2), 4, 0), bits(high, 2 * j, 2, 4));
+
+        put_bytes(sc + 64 * j, _mm512_sub_epi8(v, less));
+    }
+}
+
+/* The fifth bits of a small block: byte c of the word gets those of column c of each quad, that is
+ * bits c, c + 4, ... of the 32. */
+INLINE void gather_fifths(uint8_t *plane, const uint8_t *src, size_t row_bytes) {
+    const __m512i h = gather_word(src, row_bytes);
+    __m512i out = _mm512_setzero_si512();
+
+    for (unsigned c = 0; c < 4; c++)
+        for (unsigned k = 0; k < 8; k++) {
+            const __m512i bit = _mm512_and_si512(
+                _mm512_srl_epi32(h, _mm_cvtsi32_si128((int)(4 * k + c))), _mm512_set1_epi32(1));
+
+            out = _mm512_or_si512(out, _mm512_sll_epi32(bit, _mm_cvtsi32_si128((int)(8 * c + k))));
+        }
+    _mm512_storeu_si512(plane, out);
+}
+
+/* One record from 16 rows of the file: what pack_group() makes. */
+INLINE const uint8_t *gather(uint8_t *rec, const uint8_t *src, size_t row_bytes, const elem_type t,
+                             const pack_layout l) {
+    uint8_t *low = rec + l.low.at, *high = rec + l.high.at;
+    __m512i w[4];
+
+    if (t == TYPE_Q4_K || t == TYPE_Q5_K) {
+        words4(w, src, row_bytes);
+        gather_k_header(rec, w, l);
+        if (t == TYPE_Q5_K) gather_plane(high, src + 16, row_bytes, 32, 0);
+        gather_plane(low, src + (t == TYPE_Q5_K ? 48 : 16), row_bytes, 128, 0);
+    }
+    if (t == TYPE_Q6_K) {
+        gather_plane(low, src, row_bytes, 128, 0);
+        gather_plane(high, src + 128, row_bytes, 64, 0);
+        words4(w, src + 192, row_bytes);
+        for (int i = 0; i < 4; i++) put_bytes(rec + l.at_scale + 64 * i, w[i]);
+        gather_halves(rec, src + 208, row_bytes);
+    }
+    if (t == TYPE_Q3_K) {
+        gather_plane(high, src, row_bytes, 32, 0);
+        gather_plane(low, src + 32, row_bytes, 64, 0);
+        gather_q3_scales(rec + l.at_scale, src + 96, row_bytes);
+        gather_halves(rec, src + 108, row_bytes);
+    }
+    if (t == TYPE_Q2_K) {
+        words4(w, src, row_bytes);
+        for (int i = 0; i < 4; i++) {
+            put_bytes(rec + l.at_scale + 64 * i, bits(w[i], 0, 4, 0));
+            put_bytes(rec + l.at_min + 64 * i, bits(w[i], 4, 4, 0));
+        }
+        gather_plane(low, src + 16, row_bytes, 64, 0);
+        gather_halves(rec, src + 80, row_bytes);
+        gather_halves(rec + 2 * PACK_ROWS, src + 82, row_bytes);
+    }
+    if (l.cols == 32) { /* d, m where there is one, fifth bits where there are, values */
+        const size_t m = l.has_min ? 4 : 2, q = m + (l.high.bits ? 4 : 0);
+
+        gather_halves(rec, src, row_bytes);
+        if (l.has_min) gather_halves(rec + 2 * PACK_ROWS, src + 2, row_bytes);
+        if (l.high.bits) gather_fifths(high, src + m, row_bytes);
+        gather_plane(low, src + q, row_bytes, t == TYPE_Q8_0 ? 32 : 16, t == TYPE_Q8_0 ? 0x80 : 0);
+    }
+    return rec;
+}
+
+/* row_bytes 0: w is packed. */
+INLINE void matmul(float *y, size_t y_stride, const uint8_t *w, size_t row_bytes, const uint8_t *x,
+                   size_t x_bytes, size_t n_group, size_t n_tok, size_t n, const elem_type type) {
+    const pack_layout l = pack_of(type);
+    const size_t block = pack_block_bytes(type);
+    _Alignas(64) uint8_t made[PACK_RECORD_MAX];
     strip s;
 
     for (size_t g = 0; g < n_group; g++) {
+        const uint8_t *at_w =
+            row_bytes ? w + g * PACK_ROWS * row_bytes : w + g * (n / l.cols) * l.bytes;
+
         for (size_t t = 0; t < n_tok; t++)
             _mm512_storeu_ps(y + t * y_stride + g * PACK_ROWS, _mm512_setzero_ps());
         for (size_t at = 0; at < n; at += COLS) {
@@ -242,21 +374,26 @@ INLINE void matmul(float *y, size_t y_stride, const uint8_t *w, const uint8_t *x
             const uint8_t *in =
                 x + (l.n_scale ? at / COLS * sizeof(act_q8_k) : at / 128 * sizeof(act_q8_32));
 
-            if (l.n_scale) {
-                unpack_super_record(&s, w, l);
-                w += l.bytes;
-            } else {
-                for (size_t b = 0; b < n_block; b++, w += l.bytes) unpack_small_record(&s, b, w, l);
+            for (size_t b = 0; b < (l.n_scale ? 1 : n_block); b++) {
+                const uint8_t *rec = at_w;
+
+                if (row_bytes) rec = gather(made, at_w, row_bytes, type, l);
+                if (l.n_scale)
+                    unpack_super_record(&s, rec, l);
+                else
+                    unpack_small_record(&s, b, rec, l);
+                at_w += row_bytes ? block : l.bytes;
             }
             all_tokens(y + g * PACK_ROWS, y_stride, &s, in, x_bytes, n_tok, n_block, l);
         }
     }
 }
 
-#define KERNEL(name, type)                                                           \
- static void packed_##name(float *y, size_t y_stride, const void *w, const void *x,  \
-                           size_t x_bytes, size_t n_group, size_t n_tok, size_t n) { \
-  matmul(y, y_stride, w, x, x_bytes, n_group, n_tok, n, pack_of(type));              \
+#define KERNEL(name, type)                                                              \
+ static void groups_##name(float *y, size_t y_stride, const void *w, size_t row_bytes,  \
+                           const void *x, size_t x_bytes, size_t n_group, size_t n_tok, \
+                           size_t n) {                                                  \
+  matmul(y, y_stride, w, row_bytes, x, x_bytes, n_group, n_tok, n, type);               \
  }
 KERNEL(q4_0, TYPE_Q4_0)
 KERNEL(q4_1, TYPE_Q4_1)
@@ -270,14 +407,14 @@ KERNEL(q5_k, TYPE_Q5_K)
 KERNEL(q6_k, TYPE_Q6_K)
 
 void avx512_fill_packed(kern_table *t) {
-    t->matmul_packed[TYPE_Q4_0] = packed_q4_0;
-    t->matmul_packed[TYPE_Q4_1] = packed_q4_1;
-    t->matmul_packed[TYPE_Q5_0] = packed_q5_0;
-    t->matmul_packed[TYPE_Q5_1] = packed_q5_1;
-    t->matmul_packed[TYPE_Q8_0] = packed_q8_0;
-    t->matmul_packed[TYPE_Q2_K] = packed_q2_k;
-    t->matmul_packed[TYPE_Q3_K] = packed_q3_k;
-    t->matmul_packed[TYPE_Q4_K] = packed_q4_k;
-    t->matmul_packed[TYPE_Q5_K] = packed_q5_k;
-    t->matmul_packed[TYPE_Q6_K] = packed_q6_k;
+    t->matmul_groups[TYPE_Q4_0] = groups_q4_0;
+    t->matmul_groups[TYPE_Q4_1] = groups_q4_1;
+    t->matmul_groups[TYPE_Q5_0] = groups_q5_0;
+    t->matmul_groups[TYPE_Q5_1] = groups_q5_1;
+    t->matmul_groups[TYPE_Q8_0] = groups_q8_0;
+    t->matmul_groups[TYPE_Q2_K] = groups_q2_k;
+    t->matmul_groups[TYPE_Q3_K] = groups_q3_k;
+    t->matmul_groups[TYPE_Q4_K] = groups_q4_k;
+    t->matmul_groups[TYPE_Q5_K] = groups_q5_k;
+    t->matmul_groups[TYPE_Q6_K] = groups_q6_k;
 }
