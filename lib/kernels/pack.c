@@ -107,7 +107,7 @@ static void put_super(elem_type t, const pack_layout *l, uint8_t *rec, size_t ro
 
 void pack_group(elem_type t, uint8_t *dst, const uint8_t *src, size_t row_bytes, size_t n) {
     const pack_layout l = pack_of(t);
-    const size_t n_rec = n / l.cols, block = type_get((uint32_t)t)->block_bytes;
+    const size_t n_rec = l.cols ? n / l.cols : 0, block = type_get((uint32_t)t)->block_bytes;
 
     for (size_t b = 0; b < n_rec; b++)
         for (size_t row = 0; row < PACK_ROWS; row++) {
@@ -129,10 +129,10 @@ static int get_bits(const uint8_t *rec, const pack_plane p, size_t col, size_t r
 
 void pack_row(elem_type t, float *dst, const uint8_t *packed, size_t row, size_t n) {
     const pack_layout l = pack_of(t);
-    const uint8_t *rec = packed + row / PACK_ROWS * (n / l.cols) * l.bytes;
-    const size_t r = row % PACK_ROWS;
+    const size_t n_rec = l.cols ? n / l.cols : 0, r = row % PACK_ROWS;
+    const uint8_t *rec = packed + row / PACK_ROWS * n_rec * l.bytes;
 
-    for (size_t at = 0; at < n; at += l.cols, rec += l.bytes) {
+    for (size_t b = 0; b < n_rec; b++, dst += l.cols, rec += l.bytes) {
         const float d = f16_at(rec + 2 * r);
         const float m = l.has_min ? f16_at(rec + 2 * (PACK_ROWS + r)) : 0;
 
@@ -146,7 +146,7 @@ void pack_row(elem_type t, float *dst, const uint8_t *packed, size_t row, size_t
                 scale = d * (float)(int8_t)rec[l.at_scale + run];
                 low = l.has_min ? m * (float)rec[l.at_min + run] : 0;
             }
-            dst[at + i] = scale * v - low;
+            dst[i] = scale * v - low;
         }
     }
 }
