@@ -60,7 +60,7 @@ MK_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard bench/mkmodel
 # Unit tests: tests/PART/NAME.c is a program; tests/support/ is linked into each. Script tests:
 # tests/cli/NAME.sh for the program, tests/build/NAME.sh for what is built.
 TEST_SRC := $(filter-out tests/support/% tests/fuzz/% tests/golden/%,$(wildcard tests/*/*.c))
-# WITHOUT="model/golden ..." leaves programs out.
+# WITHOUT="text/% model/golden" leaves unit tests out, for slow places (and then fuzz and scripts too).
 TEST_BIN := $(filter-out $(WITHOUT:%=$(B)/tests/%),$(TEST_SRC:%.c=$(B)/%))
 TEST_SH := $(wildcard tests/build/*.sh tests/cli/*.sh)
 FUZZ_BIN := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))
@@ -95,7 +95,8 @@ run: deps
 test: deps
 	$(AGAIN) tests
 	@EDGEWISE=$(B)/edgewise B=$(B) V=$(V) CC="$(CC)" CXX="$(CXX)" \
-	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) $(FUZZ_BIN) $(TEST_SH)
+	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) \
+	  $(if $(WITHOUT),,$(FUZZ_BIN) $(TEST_SH))
 
 tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(B)/mkmodel $(TOOL_BIN)
 	@:
@@ -125,12 +126,18 @@ build/tidy/%.ok: %.c .clang-tidy $(filter include/% lib/%.h app/%.h,$(SOURCES))
 	$(Q)clang-tidy --quiet $< -- -std=c17 -D_GNU_SOURCE -Iinclude -Ilib -Iapp -I. $(ISA) 2>&1 \
 	  | sed '/warnings\? generated\.$$/d' >$@.log; [ ! -s $@.log ] || { cat $@.log; exit 1; }
 	@touch $@
+# Left out where a processor is emulated: what takes minutes there and no other way through a kernel.
+EMULATED := cli/% text/tokenizer text/vectors model/golden model/invariance model/reference \
+  model/session run/sampler
+# What has threads, for ThreadSanitizer, which is as slow.
+check-threads:
+	+@$(MAKE) --no-print-directory V=tsan WITHOUT="bench/% cli/% format/% kernels/% store/% text/% \
+	  model/golden model/hostile model/reference run/sampler% run/stop" test
 # On an x86-64 of 2008, so that no newer instruction gets into common code unnoticed.
-check-old-cpu: tests
-	EW_RUNNER="qemu-x86_64 -cpu Nehalem" tools/run-tests \
-	  $(filter-out $(B)/tests/app/% $(B)/tests/cli/%,$(TEST_BIN))
+check-old-cpu:
+	+@EW_RUNNER="qemu-x86_64 -cpu Nehalem" $(MAKE) --no-print-directory WITHOUT="$(EMULATED)" test
 check-arm check-mac check-all:
-	@tools/$@
+	@EMULATED="$(EMULATED)" tools/$@
 
 # All objects as an ordinary archive, for what is built here, so that a test pays for what it uses;
 # and the library for others: one object in which only the public symbols are left global.
@@ -187,5 +194,5 @@ clean:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-CHECKS := check-format check-layers check-tidy check-old-cpu check-arm check-mac check-all
+CHECKS := check-threads check-format check-layers check-tidy check-old-cpu check-arm check-mac check-all
 .PHONY: $(CHECKS) all products deps check-deps run test tests fuzz fuzz-bins fuzz-replay install clean
