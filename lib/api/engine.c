@@ -102,7 +102,10 @@ const char *ew_account_name(ew_account a) {
 static const struct {
     const char *name;
     uint32_t bit;
-} features[] = {{"generic", EW_CPU_GENERIC}, {"avx2", EW_CPU_AVX2}, {"avx512", EW_CPU_AVX512}};
+} features[] = {{"all", UINT32_MAX},
+                {"generic", EW_CPU_GENERIC},
+                {"avx2", EW_CPU_AVX2},
+                {"avx512", EW_CPU_AVX512}};
 
 ew_status ew_cpu_mask_parse(const char *s, uint32_t *out, ew_error *err) {
     uint32_t mask = 0;

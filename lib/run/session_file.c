@@ -68,10 +68,12 @@ typedef struct {
     ew_error *err;
 } writer;
 
+/* After a failure the buffer is emptied all the same: put() goes on until all is handed over. */
 static void drain(writer *w) {
-    if (w->rc) return;
-    w->sum = session_checksum(w->sum, w->buffer, w->n);
-    w->rc = file_out_write(&w->file, w->buffer, w->n, w->err);
+    if (!w->rc) {
+        w->sum = session_checksum(w->sum, w->buffer, w->n);
+        w->rc = file_out_write(&w->file, w->buffer, w->n, w->err);
+    }
     w->n = 0;
 }
 
