@@ -79,6 +79,14 @@ typedef struct {
     void (*rms_norm)(float *y, const float *x, const float *w, size_t n, float eps);
     /* g[i] = g[i] / (1 + exp(-g[i])) * u[i] */
     void (*silu_mul)(float *g, const float *u, size_t n);
+    /* g[i] = gelu(g[i]) * u[i], gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)));
+     * u NULL: gelu alone */
+    void (*gelu_mul)(float *g, const float *u, size_t n);
+    /* y[i] = (x[i] - mean) / sqrt(variance + eps) * w[i] + b[i]; y may be x, b NULL */
+    void (*layer_norm)(float *y, const float *x, const float *w, const float *b, size_t n,
+                       float eps);
+    /* x[i] = cap * tanh(x[i] / cap) */
+    void (*softcap)(float *x, float cap, size_t n);
     /* Rotates pairs of one head by cs[2p] = cos, cs[2p+1] = sin for p < n_rot / 2:
      * norm: elements (2p, 2p+1); neox: (p, p + n_rot/2). */
     void (*rope_norm)(float *x, const float *cs, size_t n_rot);

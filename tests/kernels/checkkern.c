@@ -551,6 +551,47 @@ static void check_silu_mul(int unused) {
     each_vector(silu_vector);
 }
 
+static void gelu_vector(vectors *v) {
+    ref.gelu_mul(v->a.data, v->x.data, v->n);
+    k.gelu_mul(v->b.data, v->x.data, v->n);
+    compare_floats(v, "gelu, gated");
+    ref.gelu_mul(v->a.data, NULL, v->n);
+    k.gelu_mul(v->b.data, NULL, v->n);
+    compare_floats(v, "gelu");
+}
+
+static void check_gelu_mul(int unused) {
+    (void)unused;
+    each_vector(gelu_vector);
+}
+
+static void softcap_vector(vectors *v) {
+    static const float caps[] = {50, 30, 1, 0.01f};
+
+    for (size_t i = 0; i < COUNT(caps); i++) {
+        ref.softcap(v->a.data, caps[i], v->n);
+        k.softcap(v->b.data, caps[i], v->n);
+        compare_floats(v, "softcap");
+    }
+}
+
+static void check_softcap(int unused) {
+    (void)unused;
+    each_vector(softcap_vector);
+}
+
+static void layer_norm_vector(vectors *v) {
+    if (v->n == 0) return;
+    ref.layer_norm(v->a.data, v->a.data, v->w.data, v->x.data, v->n, 1e-6f);
+    k.layer_norm(v->b.data, v->b.data, v->w.data, v->x.data, v->n, 1e-6f);
+    compare_floats(v, "layer norm");
+}
+
+static void check_layer_norm(int unused) {
+    (void)unused;
+    each_vector(layer_norm_vector);
+}
+
 /* Values around the ends of exp's range, and unusual ones. */
 static void exp_vector(vectors *v) {
     static const float odd[] = {-103.9f, -104.1f, -87.4f, 88.7f, 88.8f, 1e30f, -INFINITY, NAN};
@@ -809,6 +850,9 @@ static void run_level(uint32_t features, const char *isa) {
     run(isa, "add_f32", NULL, check_add_f32, 0);
     run(isa, "rms_norm", NULL, check_rms_norm, 0);
     run(isa, "silu_mul", NULL, check_silu_mul, 0);
+    run(isa, "gelu_mul", NULL, check_gelu_mul, 0);
+    run(isa, "softcap", NULL, check_softcap, 0);
+    run(isa, "layer_norm", NULL, check_layer_norm, 0);
     run(isa, "rope", NULL, check_rope, 0);
     run(isa, "exp_sum", NULL, check_exp_sum, 0);
     run(isa, "max_f32", NULL, check_max_f32, 0);

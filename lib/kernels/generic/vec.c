@@ -2,8 +2,8 @@
  *
  * Vectors of floats: dot product, sums, norms, activation, rotation. Sums run in eight lanes that
  * are added up in a fixed order, as a vector unit does it. */
-#include "kernels/exp.h"
 #include "kernels/generic/generic.h"
+#include "kernels/tanh.h"
 
 #include <math.h>
 
@@ -43,6 +43,26 @@ static void rms_norm(float *y, const float *x, const float *w, size_t n, float e
 
 static void silu_mul(float *g, const float *u, size_t n) {
     for (size_t i = 0; i < n; i++) g[i] = g[i] / (1.0f + exp_f32(-g[i])) * u[i];
+}
+
+static void gelu_mul(float *g, const float *u, size_t n) {
+    for (size_t i = 0; i < n; i++) g[i] = gelu_f32(g[i]) * (u ? u[i] : 1.0f);
+}
+
+static void layer_norm(float *y, const float *x, const float *w, const float *b, size_t n,
+                       float eps) {
+    double sum = 0, squares = 0, mean;
+    float scale;
+
+    for (size_t i = 0; i < n; i++) sum += (double)x[i];
+    mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++) squares += ((double)x[i] - mean) * ((double)x[i] - mean);
+    scale = (float)(1.0 / sqrt(squares / (double)n + (double)eps));
+    for (size_t i = 0; i < n; i++) y[i] = (x[i] - (float)mean) * scale * w[i] + (b ? b[i] : 0);
+}
+
+static void softcap(float *x, float cap, size_t n) {
+    for (size_t i = 0; i < n; i++) x[i] = cap * tanh_f32(x[i] / cap);
 }
 
 static void rope_norm(float *x, const float *cs, size_t n_rot) {
@@ -102,6 +122,9 @@ void generic_fill_vec(kern_table *t) {
     t->add_f32 = add_f32;
     t->rms_norm = rms_norm;
     t->silu_mul = silu_mul;
+    t->gelu_mul = gelu_mul;
+    t->layer_norm = layer_norm;
+    t->softcap = softcap;
     t->rope_norm = rope_norm;
     t->rope_neox = rope_neox;
     t->exp_sum = exp_sum;

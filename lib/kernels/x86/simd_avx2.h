@@ -4,8 +4,8 @@
 #ifndef EW_KERNELS_X86_SIMD_AVX2_H
 #define EW_KERNELS_X86_SIMD_AVX2_H
 
-#include "kernels/exp.h"
 #include "kernels/kern.h"
+#include "kernels/tanh.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -99,6 +99,29 @@ INLINE __m256 exp_avx2(__m256 x) {
     rest = _mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23);
     p = _mm256_mul_ps(p, _mm256_castsi256_ps(half));
     return _mm256_mul_ps(p, _mm256_castsi256_ps(rest));
+}
+
+/* tanh_f32() and gelu_f32() of kernels/tanh.h, step for step. */
+INLINE __m256 tanh_avx2(__m256 x) {
+    const __m256 sign = _mm256_set1_ps(-0.0f), one = _mm256_set1_ps(1.0f);
+    const __m256 a = _mm256_andnot_ps(sign, x), x2 = _mm256_mul_ps(x, x);
+    const __m256 t = exp_avx2(_mm256_mul_ps(_mm256_set1_ps(-2.0f), a));
+    const __m256 far = _mm256_div_ps(_mm256_sub_ps(one, t), _mm256_add_ps(one, t));
+    __m256 p = _mm256_set1_ps(TANH_C9);
+
+    p = _mm256_add_ps(_mm256_mul_ps(p, x2), _mm256_set1_ps(TANH_C7));
+    p = _mm256_add_ps(_mm256_mul_ps(p, x2), _mm256_set1_ps(TANH_C5));
+    p = _mm256_add_ps(_mm256_mul_ps(p, x2), _mm256_set1_ps(TANH_C3));
+    p = _mm256_add_ps(x, _mm256_mul_ps(x, _mm256_mul_ps(x2, p)));
+    return _mm256_blendv_ps(p, _mm256_or_ps(far, _mm256_and_ps(sign, x)),
+                            _mm256_cmp_ps(a, _mm256_set1_ps(TANH_SMALL), _CMP_GE_OQ));
+}
+
+INLINE __m256 gelu_avx2(__m256 x) {
+    const __m256 b = _mm256_mul_ps(_mm256_set1_ps(GELU_B), _mm256_mul_ps(x, x));
+    const __m256 z = _mm256_mul_ps(x, _mm256_add_ps(_mm256_set1_ps(GELU_A), b));
+
+    return _mm256_div_ps(x, _mm256_add_ps(_mm256_set1_ps(1.0f), exp_avx2(z)));
 }
 
 #endif

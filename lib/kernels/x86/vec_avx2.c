@@ -98,6 +98,30 @@ static void silu_mul(float *g, const float *u, size_t n) {
     for (; i < n; i++) g[i] = g[i] / (1.0f + exp_f32(-g[i])) * u[i];
 }
 
+static void gelu_mul(float *g, const float *u, size_t n) {
+    const __m256 one = _mm256_set1_ps(1.0f);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const __m256 v = gelu_avx2(_mm256_loadu_ps(g + i));
+
+        _mm256_storeu_ps(g + i, _mm256_mul_ps(v, u ? _mm256_loadu_ps(u + i) : one));
+    }
+    for (; i < n; i++) g[i] = gelu_f32(g[i]) * (u ? u[i] : 1.0f);
+}
+
+static void softcap(float *x, float cap, size_t n) {
+    const __m256 c = _mm256_set1_ps(cap);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const __m256 v = tanh_avx2(_mm256_div_ps(_mm256_loadu_ps(x + i), c));
+
+        _mm256_storeu_ps(x + i, _mm256_mul_ps(c, v));
+    }
+    for (; i < n; i++) x[i] = cap * tanh_f32(x[i] / cap);
+}
+
 static float exp_sum(float *x, float max, size_t n) {
     const __m256 m = _mm256_set1_ps(max);
     __m256 acc = _mm256_setzero_ps();
@@ -167,6 +191,8 @@ void avx2_fill_vec(kern_table *t) {
     t->add_f32 = add_f32;
     t->rms_norm = rms_norm;
     t->silu_mul = silu_mul;
+    t->gelu_mul = gelu_mul;
+    t->softcap = softcap;
     t->exp_sum = exp_sum;
     t->max_f32 = max_f32;
     t->read_sum = read_sum;
