@@ -10,18 +10,28 @@
 
 /* What a dimension of a layer's tensor must be. */
 typedef enum {
+    DIM_ONE,
     DIM_EMBD, /* n_embd */
     DIM_Q,    /* n_head * head_dim_k */
     DIM_K,    /* n_head_kv * head_dim_k */
     DIM_V,    /* n_head_kv * head_dim_v */
     DIM_O,    /* n_head * head_dim_v */
-    DIM_FF    /* n_ff */
+    DIM_FF,   /* n_ff */
+    DIM_HEAD, /* head_dim_k */
+    DIM_HEADS /* n_head */
 } dim;
 
 typedef enum {
     SLOT_MATRIX, /* a weight in struct layer: [in, out] */
-    SLOT_VECTOR  /* a const float * in struct layer: [in] */
+    SLOT_VECTOR  /* a const float * in struct layer: [in, out] */
 } slot_kind;
+
+/* Matrices or biases of one input that some files keep stacked in one tensor. */
+typedef struct {
+    const char *weight, *bias;
+    dim part[3]; /* rows of each; unused ones DIM_ONE */
+    uint32_t n_part;
+} stacked;
 
 /* One tensor of a layer, "blk.<N>.<name>", and where in struct layer it goes. */
 typedef struct {
@@ -29,27 +39,60 @@ typedef struct {
     slot_kind kind;
     bool is_optional;
     dim in, out;
-    size_t offset; /* in struct layer */
+    size_t offset;        /* in struct layer */
+    const stacked *stack; /* where its rows are when there is no such tensor, or NULL */
+    uint32_t part;        /* which of the stack's */
 } tensor_slot;
 
 enum {
-    ARCH_TABLES = 3
+    ARCH_TABLES = 8
 };
+
+typedef enum {
+    NORM_RMS,
+    NORM_LAYER
+} norm_kind;
+
+/* What stands between the feed-forward's matrices. */
+typedef enum {
+    FFN_SILU,      /* silu(gate) * up */
+    FFN_GELU,      /* gelu(gate) * up, gelu by tanh */
+    FFN_GELU_PLAIN /* gelu(up): there is no gate */
+} ffn_kind;
+
+typedef struct {
+    uint32_t period; /* every period-th layer sees all; 0: no layer has a window */
+    uint32_t tokens; /* the window where the metadata have none; 0: then there is none */
+    bool has_rope;   /* windows may have a frequency base of their own */
+    bool is_plain;   /* their rotation is not scaled */
+    double base;     /* their base unless given; 0: that of the others */
+} window_rule;
 
 struct arch {
     const char *name; /* general.architecture */
     rope_kind rope;
-    const tensor_slot *slots[ARCH_TABLES]; /* unused ones NULL */
+    norm_kind norm;
+    ffn_kind ffn;
+    bool is_parallel;    /* attention and feed-forward read the same norm's output */
+    bool is_norm_whole;  /* q_norm and k_norm are over all heads together */
+    bool divides_logits; /* logit_scale divides */
+    window_rule window;
+    const tensor_slot *slots[ARCH_TABLES];      /* unused ones NULL */
+    void (*adjust)(hparams *hp, layer *layers); /* what no key says, or NULL */
 };
 
 /* Tables that architectures share. */
-extern const tensor_slot slots_dense[];    /* norms, attention, gated feed-forward */
-extern const tensor_slot slots_qkv_bias[]; /* biases of q, k and v, required */
-extern const tensor_slot slots_any_bias[]; /* the same and the output's, optional */
+extern const tensor_slot slots_attn[];       /* norm, q, k, v (stacked or not), output */
+extern const tensor_slot slots_ffn[];        /* norm, gate, up, down */
+extern const tensor_slot slots_qkv_bias[];   /* biases of q, k and v, required */
+extern const tensor_slot slots_any_bias[];   /* of all matrices of a dense layer, optional */
+extern const tensor_slot slots_qk_norm[];    /* of each head */
+extern const tensor_slot slots_post_norms[]; /* of attention's and feed-forward's output */
+extern const tensor_slot slots_gate_up[];    /* as slots_ffn, gate and up stacked in ffn_up */
 
 const arch *arch_find(str name); /* NULL: not supported */
 const arch *arch_at(size_t i);   /* the supported ones, from 0 until NULL */
 
-extern const arch arch_llama, arch_qwen2;
+extern const arch arch_gemma2, arch_gemma3, arch_llama, arch_phi3, arch_qwen2, arch_qwen3;
 
 #endif

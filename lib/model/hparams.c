@@ -73,49 +73,109 @@ static ew_status read_float(reader *r, const char *suffix, double min, double ma
     return EW_OK;
 }
 
+/* As read_uint(), with 0 for what is absent. */
+static ew_status read_optional(reader *r, const char *suffix, uint64_t i, uint64_t max,
+                               uint32_t *out) {
+    *out = 0;
+    return find(r, suffix) ? read_uint(r, suffix, i, 0, max, 0, out) : EW_OK;
+}
+
+static ew_status read_single(reader *r, const char *suffix, double min, double max, double missing,
+                             float *out) {
+    double v = missing;
+    ew_status rc = read_float(r, suffix, min, max, missing, &v);
+
+    *out = (float)v;
+    return rc;
+}
+
+/* Without a type a factor is one of linear scaling. */
 static ew_status read_scaling_kind(reader *r, rope_params *rope) {
     const gguf_kv *kv = find(r, "rope.scaling.type");
     str s;
 
-    rope->scaling = ROPE_SCALE_NONE;
+    rope->scaling = ROPE_SCALE_LINEAR;
     if (!kv) return EW_OK;
     if (!gguf_kv_str(kv, 0, &s))
         return fail(r->err, EW_EFORMAT, "%s: %s is not a string", r->file, r->key);
-    if (str_is(s, "linear"))
-        rope->scaling = ROPE_SCALE_LINEAR;
-    else if (str_is(s, "yarn"))
+    if (str_is(s, "yarn"))
         rope->scaling = ROPE_SCALE_YARN;
-    else if (!str_is(s, "none"))
+    else if (str_is(s, "none"))
+        rope->scaling = ROPE_SCALE_NONE;
+    else if (!str_is(s, "linear") && !str_is(s, "longrope"))
         return fail(r->err, EW_EUNSUPPORTED,
-                    "%s: %s is \"%.*s\"; supported are none, linear and yarn", r->file, r->key,
-                    (int)(s.n < 32 ? s.n : 32), s.p);
+                    "%s: %s is \"%.*s\"; supported are none, linear, yarn and longrope", r->file,
+                    r->key, (int)(s.n < 32 ? s.n : 32), s.p);
     return EW_OK;
 }
 
-static ew_status read_rope(reader *r, hparams *hp) {
-    rope_params *rope = &hp->rope;
-    ew_status rc;
+static ew_status read_scaling(reader *r, const hparams *hp, rope_params *rope) {
+    uint32_t orig = 0;
+    ew_status rc = read_scaling_kind(r, rope);
 
-    rc = read_uint(r, "rope.dimension_count", 0, 2, hp->head_dim_k, hp->head_dim_k, &rope->n_rot);
-    if (rc) return rc;
-    if (rope->n_rot % 2)
-        return fail(r->err, EW_EFORMAT, "%s: %s is %u, which is odd", r->file, r->key, rope->n_rot);
-    rc = read_float(r, "rope.freq_base", 1e-3, 1e12, 10000.0, &rope->base);
-    if (!rc) rc = read_scaling_kind(r, rope);
     if (!rc) rc = read_float(r, "rope.scale_linear", 1e-3, 1e6, 1.0, &rope->factor);
-    if (rc) return rc;
-    if (rope->factor != 1.0 && rope->scaling == ROPE_SCALE_NONE) rope->scaling = ROPE_SCALE_LINEAR;
-    rc = read_float(r, "rope.scaling.factor", 1e-3, 1e6, rope->factor, &rope->factor);
+    if (!rc) rc = read_float(r, "rope.scaling.factor", 1e-3, 1e6, rope->factor, &rope->factor);
     if (!rc) rc = read_float(r, "rope.scaling.attn_factor", 1e-6, 1e6, 1.0, &rope->attn_factor);
     if (!rc) rc = read_float(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 32.0, &rope->beta_fast);
     if (!rc) rc = read_float(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 1.0, &rope->beta_slow);
-    if (!rc) {
-        uint32_t orig = 0;
-
+    if (!rc)
         rc = read_uint(r, "rope.scaling.original_context_length", 0, 1, MAX_CTX, hp->ctx_train,
                        &orig);
-        rope->orig_ctx = orig;
+    rope->orig_ctx = orig;
+    return rc;
+}
+
+static ew_status read_n_rot(reader *r, const char *suffix, uint32_t head_dim, uint32_t *n_rot) {
+    ew_status rc = read_uint(r, suffix, 0, 2, head_dim, head_dim, n_rot);
+
+    if (!rc && *n_rot % 2)
+        rc = fail(r->err, EW_EFORMAT, "%s: %s is %u, which is odd", r->file, r->key, *n_rot);
+    return rc;
+}
+
+/* The rotation of layers that see a window: the others' with what differs. */
+static ew_status read_window_rope(reader *r, hparams *hp, const window_rule *rule) {
+    rope_params *rope = &hp->rope[ROPE_WINDOW];
+
+    *rope = hp->rope[ROPE_FULL];
+    if (rule->is_plain) {
+        rope->scaling = ROPE_SCALE_NONE;
+        rope->attn_factor = 1;
     }
+    return read_float(r, "rope.freq_base_swa", 1e-3, 1e12, rule->base ? rule->base : rope->base,
+                      &rope->base);
+}
+
+static ew_status read_rope(reader *r, hparams *hp) {
+    rope_params *rope = &hp->rope[ROPE_FULL];
+    ew_status rc = read_n_rot(r, "rope.dimension_count", hp->head_dim_k, &rope->n_rot);
+
+    if (!rc) rc = read_float(r, "rope.freq_base", 1e-3, 1e12, 10000.0, &rope->base);
+    if (!rc) rc = read_scaling(r, hp, rope);
+    return rc;
+}
+
+/* Which layers see a window: every one but each period-th, or as an array says. */
+static ew_status read_windows(reader *r, hparams *hp, const window_rule *rule, layer *l) {
+    const gguf_kv *kv;
+    uint32_t period = rule->period;
+    ew_status rc = read_optional(r, "attention.sliding_window", 0, MAX_CTX, &hp->window);
+
+    if (!find(r, "attention.sliding_window")) hp->window = rule->tokens;
+    if (rc || !hp->window) return rc;
+    kv = find(r, "attention.sliding_window_pattern");
+    if (kv && kv->type != GGUF_ARRAY)
+        rc = read_optional(r, "attention.sliding_window_pattern", 0, MAX_LAYERS, &period);
+    for (uint32_t i = 0; i < hp->n_layer && !rc; i++) {
+        uint32_t has = period == 0 || i % period < period - 1;
+
+        if (kv && kv->type == GGUF_ARRAY)
+            rc = read_uint(r, "attention.sliding_window_pattern", i, 0, 1, 0, &has);
+        if (!has) continue;
+        l[i].window = hp->window;
+        if (rule->has_rope) l[i].rope_set = ROPE_WINDOW;
+    }
+    if (!rc && rule->has_rope) rc = read_window_rope(r, hp, rule);
     return rc;
 }
 
@@ -151,11 +211,34 @@ static ew_status read_head_dims(reader *r, hparams *hp, uint32_t n_head) {
     return rc;
 }
 
+static ew_status read_scales(reader *r, hparams *hp, const arch *a, layer *l) {
+    float attn_scale = 0;
+    ew_status rc = read_single(r, "embedding_scale", 1e-6, 1e6, 1, &hp->embd_scale);
+
+    if (!rc) rc = read_single(r, "residual_scale", 1e-6, 1e6, 1, &hp->residual_scale);
+    if (!rc) rc = read_single(r, "logit_scale", 1e-6, 1e6, 1, &hp->logit_scale);
+    if (!rc && a->divides_logits) hp->logit_scale = 1 / hp->logit_scale;
+    if (!rc) rc = read_single(r, "attn_logit_softcapping", 0, 1e6, 0, &hp->attn_softcap);
+    if (!rc) rc = read_single(r, "final_logit_softcapping", 0, 1e6, 0, &hp->logit_softcap);
+    if (!rc) rc = read_single(r, "attention.scale", 0, 1e6, 0, &attn_scale);
+    for (uint32_t i = 0; i < hp->n_layer; i++) {
+        l[i].head_dim_k = hp->head_dim_k;
+        l[i].head_dim_v = hp->head_dim_v;
+        l[i].attn_scale = attn_scale > 0 ? attn_scale : 1.0f / sqrtf((float)hp->head_dim_k);
+    }
+    return rc;
+}
+
+static ew_status read_norm_eps(reader *r, hparams *hp, norm_kind kind) {
+    return read_single(
+        r, kind == NORM_LAYER ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+        0, 1, 1e-5, &hp->norm_eps);
+}
+
 static ew_status refuse_experts(reader *r) {
     uint32_t n = 0;
-    ew_status rc = EW_OK;
+    ew_status rc = read_optional(r, "expert_count", 0, UINT32_MAX, &n);
 
-    if (find(r, "expert_count")) rc = read_uint(r, "expert_count", 0, 0, UINT32_MAX, 0, &n);
     if (!rc && n)
         rc = fail(r->err, EW_EUNSUPPORTED,
                   "%s: %s is %u: mixture-of-experts models are not supported yet, dense ones are",
@@ -167,7 +250,6 @@ ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g
                        ew_error *err) {
     reader r = {.g = g, .file = name, .arch = str_of(a->name), .err = err};
     layer *l = NULL;
-    double eps = 0;
     ew_status rc;
 
     *hp = (hparams){0};
@@ -181,9 +263,11 @@ ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g
     if (!l) return fail(err, EW_ENOMEM, "%s: out of memory", name);
     for (uint32_t i = 0; i < hp->n_layer && !rc; i++) rc = read_layer(&r, hp, &l[i], i);
     if (!rc) rc = read_head_dims(&r, hp, l[0].n_head);
-    if (!rc) rc = read_float(&r, "attention.layer_norm_rms_epsilon", 0, 1, 1e-5, &eps);
-    hp->norm_eps = (float)eps;
+    if (!rc) rc = read_norm_eps(&r, hp, a->norm);
+    if (!rc) rc = read_scales(&r, hp, a, l);
     if (!rc) rc = read_rope(&r, hp);
+    if (!rc && (a->window.period || a->window.tokens)) rc = read_windows(&r, hp, &a->window, l);
+    if (!rc && a->adjust) a->adjust(hp, l);
     if (rc) {
         mem_free(l);
         return rc;

@@ -7,5 +7,5 @@
 const arch arch_llama = {
     .name = "llama",
     .rope = ROPE_NORM,
-    .slots = {slots_dense, slots_any_bias},
+    .slots = {slots_attn, slots_ffn, slots_any_bias},
 };

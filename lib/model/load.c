@@ -25,18 +25,24 @@ typedef struct {
 
 static uint32_t dim_size(const hparams *hp, const layer *l, dim d) {
     switch (d) {
+    case DIM_ONE:
+        return 1;
     case DIM_EMBD:
         return hp->n_embd;
     case DIM_Q:
-        return l->n_head * hp->head_dim_k;
+        return l->n_head * l->head_dim_k;
     case DIM_K:
-        return l->n_head_kv * hp->head_dim_k;
+        return l->n_head_kv * l->head_dim_k;
     case DIM_V:
-        return l->n_head_kv * hp->head_dim_v;
+        return l->n_head_kv * l->head_dim_v;
     case DIM_O:
-        return l->n_head * hp->head_dim_v;
+        return l->n_head * l->head_dim_v;
     case DIM_FF:
         return l->n_ff;
+    case DIM_HEAD:
+        return l->head_dim_k;
+    case DIM_HEADS:
+        return l->n_head;
     }
     return 0;
 }
@@ -65,54 +71,94 @@ static ew_status find_tensor(binder *b, const char *name, bool is_optional, uint
     return EW_OK;
 }
 
-static ew_status bind_matrix(binder *b, const char *name, bool is_optional, uint64_t n_in,
-                             uint64_t n_out, weight *w) {
+/* Rows [first, first + n_out) of a matrix with n_row of them. */
+static ew_status bind_rows(binder *b, const char *name, bool is_optional, uint64_t n_in,
+                           uint64_t n_row, uint64_t first, uint64_t n_out, weight *w) {
     const gguf_tensor *t;
-    ew_status rc = find_tensor(b, name, is_optional, n_in, n_out, &t);
+    ew_status rc = find_tensor(b, name, is_optional, n_in, n_row, &t);
+    size_t row_bytes;
 
     if (rc || !t) return rc;
+    row_bytes = type_row_bytes(t->type, (size_t)n_in);
     *w = (weight){
-        .data = t->data,
+        .data = t->data + first * row_bytes,
         .type = t->type,
         .form = b->is_float ? ACT_F32 : act_of(t->type),
         .n_in = (size_t)n_in,
         .n_out = (size_t)n_out,
-        .row_bytes = type_row_bytes(t->type, (size_t)n_in),
+        .row_bytes = row_bytes,
     };
     if (w->n_in > b->m->n_in_max) b->m->n_in_max = w->n_in;
     return EW_OK;
 }
 
-/* Vectors are kept as floats whatever their type in the file. */
-static ew_status bind_vector(binder *b, const char *name, bool is_optional, uint64_t n,
-                             const float **out) {
+static ew_status bind_matrix(binder *b, const char *name, bool is_optional, uint64_t n_in,
+                             uint64_t n_out, weight *w) {
+    return bind_rows(b, name, is_optional, n_in, n_out, 0, n_out, w);
+}
+
+/* Elements [first, first + n) of a vector, or of a table of n1 vectors, which has n0 each. They are
+ * kept as floats whatever their type in the file. */
+static ew_status bind_elements(binder *b, const char *name, bool is_optional, uint64_t n0,
+                               uint64_t n1, uint64_t first, uint64_t n, const float **out) {
     ew_model *m = b->m;
     const gguf_tensor *t;
-    ew_status rc = find_tensor(b, name, is_optional, n, 1, &t);
+    ew_status rc = find_tensor(b, name, is_optional, n0, n1, &t);
 
     if (rc || !t) return rc;
+    if (first && type_get((uint32_t)t->type)->block_elems != 1)
+        return fail(b->err, EW_EUNSUPPORTED, "%s: tensor %s: type %s of a bias", m->path, name,
+                    type_get((uint32_t)t->type)->name);
     if (m->vectors) {
         float *to = m->vectors + m->n_vectors;
 
-        m->engine->kern.dequant[t->type](to, t->data, (size_t)n);
+        m->engine->kern.dequant[t->type](to, t->data + first * type_row_bytes(t->type, 1),
+                                         (size_t)n);
         *out = to;
     }
     m->n_vectors += (size_t)n;
     return EW_OK;
 }
 
+static ew_status bind_vector(binder *b, const char *name, bool is_optional, uint64_t n,
+                             const float **out) {
+    return bind_elements(b, name, is_optional, n, 1, 0, n, out);
+}
+
+/* A slot's rows inside the tensor that stacks several. */
+static ew_status bind_part(binder *b, uint32_t il, const tensor_slot *s, const char *name,
+                           uint32_t in, uint32_t out, void *at) {
+    uint64_t first = 0, all = 0;
+
+    for (uint32_t i = 0; i < s->stack->n_part; i++) {
+        const uint32_t n = dim_size(&b->m->hp, &b->m->layers[il], s->stack->part[i]);
+
+        if (i < s->part) first += n;
+        all += n;
+    }
+    if (s->kind == SLOT_MATRIX) return bind_rows(b, name, s->is_optional, in, all, first, out, at);
+    return bind_elements(b, name, s->is_optional, all, 1, first, in, at);
+}
+
 static ew_status bind_slot(binder *b, uint32_t il, const tensor_slot *s) {
     layer *l = &b->m->layers[il];
-    uint8_t *at = (uint8_t *)l + s->offset;
+    void *at = (uint8_t *)l + s->offset;
     const uint32_t in = dim_size(&b->m->hp, l, s->in), out = dim_size(&b->m->hp, l, s->out);
-    char name[96];
+    char name[96], whole[96];
 
     snprintf(name, sizeof name, "blk.%u.%s", il, s->name);
+    if (s->stack) {
+        snprintf(whole, sizeof whole, "blk.%u.%s", il,
+                 s->kind == SLOT_MATRIX ? s->stack->weight : s->stack->bias);
+        if (gguf_find_tensor(b->m->g, str_of(whole)) &&
+            (!gguf_find_tensor(b->m->g, str_of(name)) || strcmp(name, whole) == 0))
+            return bind_part(b, il, s, whole, in, out, at);
+    }
     switch (s->kind) {
     case SLOT_MATRIX:
-        return bind_matrix(b, name, s->is_optional, in, out, (weight *)(void *)at);
+        return bind_matrix(b, name, s->is_optional, in, out, at);
     case SLOT_VECTOR:
-        return bind_vector(b, name, s->is_optional, in, (const float **)(void *)at);
+        return bind_elements(b, name, s->is_optional, in, out, 0, (uint64_t)in * out, at);
     }
     return EW_OK;
 }
@@ -127,6 +173,17 @@ static ew_status bind_layers(binder *b) {
     return rc;
 }
 
+/* Llama 3's divisors, or the pair for short and long contexts. */
+static ew_status bind_rope_factors(binder *b) {
+    rope_params *r = &b->m->hp.rope[ROPE_FULL];
+    ew_status rc = bind_vector(b, "rope_freqs.weight", true, r->n_rot / 2, &r->freq_factor);
+
+    if (!rc && !gguf_find_tensor(b->m->g, str_of("rope_freqs.weight")))
+        rc = bind_vector(b, "rope_factors_short.weight", true, r->n_rot / 2, &r->freq_factor);
+    if (!rc) rc = bind_vector(b, "rope_factors_long.weight", true, r->n_rot / 2, &r->long_factor);
+    return rc;
+}
+
 /* All tensors of the model. Run once to check and count, and again to fill the vectors in. */
 static ew_status bind_all(binder *b) {
     ew_model *m = b->m;
@@ -137,9 +194,9 @@ static ew_status bind_all(binder *b) {
     m->head = (weight){0};
     rc = bind_matrix(b, "token_embd.weight", false, hp->n_embd, hp->n_vocab, &m->embd);
     if (!rc) rc = bind_vector(b, "output_norm.weight", false, hp->n_embd, &m->out_norm);
+    if (!rc) rc = bind_vector(b, "output_norm.bias", true, hp->n_embd, &m->out_norm_b);
     if (!rc) rc = bind_matrix(b, "output.weight", true, hp->n_embd, hp->n_vocab, &m->head);
-    if (!rc)
-        rc = bind_vector(b, "rope_freqs.weight", true, hp->rope.n_rot / 2, &m->hp.rope.freq_factor);
+    if (!rc) rc = bind_rope_factors(b);
     if (!rc) rc = bind_layers(b);
     if (!rc && !m->head.data) m->head = m->embd;
     return rc;
@@ -177,6 +234,19 @@ static void sum_tensors(ew_model *m) {
     m->fingerprint = h;
 }
 
+/* Names what there is. */
+static ew_status refuse_arch(const ew_model *m, str name, ew_error *err) {
+    char known[256] = "";
+    size_t at = 0;
+
+    for (size_t i = 0; arch_at(i) && at < sizeof known; i++)
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "",
+                               arch_at(i)->name);
+    return fail(err, EW_EUNSUPPORTED,
+                "%s: architecture \"%.*s\" is not supported; supported are %s", m->path,
+                (int)(name.n < 64 ? name.n : 64), name.p, known);
+}
+
 /* Which architecture, which numbers, and do all tensors fit them? Fills m as far as checks need. */
 static ew_status check_model(ew_model *m, bool *is_used, ew_error *err) {
     const gguf_kv *kv = gguf_find(m->g, "general.architecture");
@@ -188,10 +258,7 @@ static ew_status check_model(ew_model *m, bool *is_used, ew_error *err) {
     if (!gguf_kv_str(kv, 0, &name))
         return fail(err, EW_EFORMAT, "%s: general.architecture is not a string", m->path);
     m->arch = arch_find(name);
-    if (!m->arch)
-        return fail(err, EW_EUNSUPPORTED,
-                    "%s: architecture \"%.*s\" is not supported; supported are llama and qwen2",
-                    m->path, (int)(name.n < 64 ? name.n : 64), name.p);
+    if (!m->arch) return refuse_arch(m, name, err);
     rc = hparams_read(&m->hp, &m->layers, m->arch, m->g, m->path, err);
     if (rc) return rc;
     m->hp.n_vocab = (uint32_t)tok_n(m->tok);

@@ -26,26 +26,52 @@ typedef struct {
     double base;
     rope_scaling scaling;
     double factor;               /* of linear and YaRN */
-    double orig_ctx;             /* YaRN: context of the training before */
-    double attn_factor;          /* YaRN: multiplies cos and sin */
+    double orig_ctx;             /* context of the training before: of YaRN and long_factor */
+    double attn_factor;          /* multiplies cos and sin */
+    double log_mul;              /* YaRN: divides them by 1 + 0.1 log_mul ln(factor); 0: doesn't */
     double beta_fast, beta_slow; /* YaRN: ramp */
     const float *freq_factor;    /* [n_rot / 2] divisors of the frequencies, or NULL */
+    const float *long_factor;    /* the same for sessions of more than orig_ctx tokens, or NULL */
 } rope_params;
+
+/* Layers that see a window may have rotary tables of their own. */
+enum {
+    ROPE_FULL,
+    ROPE_WINDOW,
+    ROPE_SETS,
+    ROPE_NOT = ROPE_SETS /* a layer without positions */
+};
 
 typedef struct {
     uint32_t n_head, n_head_kv, n_ff;
-    const float *attn_norm, *ffn_norm; /* [n_embd] */
-    weight wq, wk, wv, wo;             /* wo: [n_embd, n_head * head_dim_v] */
-    const float *bq, *bk, *bv, *bo;    /* NULL: none */
+    uint32_t head_dim_k, head_dim_v;
+    uint32_t window;   /* a token sees this many, itself included; 0: all */
+    uint32_t rope_set; /* ROPE_FULL, ROPE_WINDOW or ROPE_NOT */
+    float attn_scale;  /* of scores */
+    bool is_moe;       /* the feed-forward is a mixture of experts */
+    /* Norms: [n_embd], or NULL where the architecture has none. The post ones are of the branch's
+     * output, before it is added. */
+    const float *attn_norm, *attn_norm_b, *attn_post_norm;
+    const float *ffn_norm, *ffn_norm_b, *ffn_post_norm;
+    const float *q_norm, *k_norm;   /* [head_dim_k] or [all heads], or NULL */
+    const float *sinks;             /* [n_head] a score that takes part in each softmax, or NULL */
+    weight wq, wk, wv, wo;          /* wo: [n_embd, n_head * head_dim_v] */
+    const float *bq, *bk, *bv, *bo; /* NULL: none */
     weight gate, up, down;
+    const float *b_gate, *b_up, *b_down;
 } layer;
 
 typedef struct {
     uint32_t n_layer, n_embd, n_vocab, ctx_train;
-    uint32_t head_dim_k, head_dim_v;
+    uint32_t head_dim_k, head_dim_v;              /* the largest of a layer */
     uint32_t n_head_max, n_head_kv_max, n_ff_max; /* over the layers */
     float norm_eps;
-    rope_params rope;
+    float embd_scale, residual_scale, logit_scale; /* 1: none */
+    float attn_softcap, logit_softcap;             /* cap * tanh(x / cap); 0: none */
+    uint32_t window;                               /* of the layers that have one; 0: none do */
+    double temp_scale, temp_floor;                 /* queries of position p are multiplied by
+                                                      1 + temp_scale * ln(1 + floor(p / temp_floor)); 0: not */
+    rope_params rope[ROPE_SETS]; /* that of windows has n_rot 0 when no layer uses it */
 } hparams;
 
 typedef struct arch arch;
@@ -62,7 +88,7 @@ struct ew_model {
     hparams hp;
     layer *layers;     /* [n_layer]; NULL when the model can't run (vocabulary only) */
     weight embd, head; /* head is embd when tied */
-    const float *out_norm;
+    const float *out_norm, *out_norm_b;
     float *vectors;   /* norms, biases and factors as floats, all in one block */
     size_t n_vectors; /* floats */
     big_block packed; /* matrices rewritten for the kernels (pack.c) */

@@ -7,5 +7,5 @@
 const arch arch_qwen2 = {
     .name = "qwen2",
     .rope = ROPE_NEOX,
-    .slots = {slots_dense, slots_qkv_bias},
+    .slots = {slots_attn, slots_ffn, slots_qkv_bias},
 };

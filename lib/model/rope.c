@@ -23,14 +23,25 @@ static double yarn_keep(const rope_params *r, uint32_t p) {
     return 1 - fmin(1, fmax(0, at));
 }
 
-void rope_frequencies(const rope_params *r, double *freq, double *magnitude) {
-    *magnitude = 1;
+bool rope_is_long(const rope_params *r, uint32_t ctx_tokens) {
+    return r->long_factor && ctx_tokens > r->orig_ctx;
+}
+
+/* YaRN's growth of cos and sin with the factor. */
+static double yarn_growth(double factor, double mul) {
+    return factor > 1 ? 1 + 0.1 * mul * log(factor) : 1;
+}
+
+void rope_frequencies(const rope_params *r, bool is_long, double *freq, double *magnitude) {
+    const float *divisor = is_long ? r->long_factor : r->freq_factor;
+
+    *magnitude = r->attn_factor;
     if (r->scaling == ROPE_SCALE_YARN)
-        *magnitude = r->attn_factor * (r->factor > 1 ? 1 + 0.1 * log(r->factor) : 1);
+        *magnitude *= yarn_growth(r->factor, 1) / yarn_growth(r->factor, r->log_mul);
     for (uint32_t p = 0; p < r->n_rot / 2; p++) {
         double f = pow(r->base, -2.0 * p / r->n_rot);
 
-        if (r->freq_factor) f /= (double)r->freq_factor[p];
+        if (divisor) f /= (double)divisor[p];
         switch (r->scaling) {
         case ROPE_SCALE_NONE:
             break;

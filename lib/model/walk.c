@@ -5,7 +5,10 @@
  * neither the number of threads nor the cut of a prompt into chunks changes a single bit.
  *
  *   norm, quantise | q k v | rope, store k v | attention, quantise | output + x
- *   norm, quantise | silu(gate) * up | quantise | down + x */
+ *   norm, quantise | act(gate) * up | quantise | down + x
+ *
+ * Where a branch's output is normalised or scaled it goes to a place of its own, and a stage more
+ * adds it to x. */
 #include "model/walk.h"
 
 #include "model/arch.h"
@@ -15,9 +18,10 @@
 #include <string.h>
 
 enum {
-    ALIGN = 64,     /* buffers start at cache lines */
-    ACT_UNIT = 256, /* 8-bit forms hold whole blocks */
-    TOKENS_TAKE = 4 /* tokens a thread takes at a time in per-token stages */
+    ALIGN = 64,        /* buffers start at cache lines */
+    ACT_UNIT = 256,    /* 8-bit forms hold whole blocks */
+    TOKENS_TAKE = 4,   /* tokens a thread takes at a time in per-token stages */
+    LOGITS_TAKE = 4096 /* a multiple of any vector's length */
 };
 
 typedef struct {
@@ -55,6 +59,18 @@ static void carve_acts(carver *c, acts *a, unsigned forms, size_t chunk, size_t 
         if (f != ACT_F32 && forms >> f & 1u) a->q[f] = carve(c, chunk * act_bytes(f, padded));
 }
 
+/* Is a branch's output added to the residual stream as it is? */
+static bool is_direct(const ew_model *m, const float *post_norm) {
+    return !post_norm && m->hp.residual_scale == 1;
+}
+
+static bool has_out(const ew_model *m) {
+    for (uint32_t i = 0; i < m->hp.n_layer; i++)
+        if (!is_direct(m, m->layers[i].attn_post_norm) || !is_direct(m, m->layers[i].ffn_post_norm))
+            return true;
+    return false;
+}
+
 static uint64_t lay_out(walk_space *w, uint8_t *base) {
     const ew_model *m = w->m;
     const hparams *hp = &m->hp;
@@ -69,8 +85,11 @@ static uint64_t lay_out(walk_space *w, uint8_t *base) {
     w->q = carve(&c, (uint64_t)chunk * hp->n_head_max * hp->head_dim_k * sizeof(float));
     w->k = carve(&c, (uint64_t)chunk * hp->n_head_kv_max * hp->head_dim_k * sizeof(float));
     w->v = carve(&c, (uint64_t)chunk * hp->n_head_kv_max * hp->head_dim_v * sizeof(float));
-    w->cs = carve(&c, (uint64_t)chunk * hp->rope.n_rot * sizeof(float));
-    w->freq = carve(&c, hp->rope.n_rot / 2 * sizeof(double));
+    if (has_out(m)) w->out = carve(&c, (uint64_t)chunk * hp->n_embd * sizeof(float));
+    for (int i = 0; i < ROPE_SETS; i++) {
+        w->rope[i].cs = carve(&c, (uint64_t)chunk * hp->rope[i].n_rot * sizeof(float));
+        w->rope[i].freq = carve(&c, hp->rope[i].n_rot / 2 * sizeof(double));
+    }
     w->logits = carve(&c, (uint64_t)WALK_LOGIT_ROWS * hp->n_vocab * sizeof(float));
     w->at = carve(&c, chunk * sizeof *w->at);
     w->work = carve(&c, n_thread * sizeof *w->work);
@@ -95,7 +114,7 @@ uint64_t walk_space_bytes(const ew_model *m, const kv_layout *l, uint32_t chunk)
 }
 
 ew_status walk_space_init(walk_space *w, const ew_model *m, const kv_layout *l, uint32_t chunk,
-                          ew_error *err) {
+                          uint32_t ctx_tokens, ew_error *err) {
     ew_status rc;
 
     *w = (walk_space){.m = m, .chunk = chunk, .layout = l};
@@ -103,7 +122,9 @@ ew_status walk_space_init(walk_space *w, const ew_model *m, const kv_layout *l, 
                    "the work space of a step", err);
     if (rc) return rc;
     lay_out(w, w->block.data);
-    rope_frequencies(&m->hp.rope, w->freq, &w->magnitude);
+    for (int i = 0; i < ROPE_SETS; i++)
+        rope_frequencies(&m->hp.rope[i], rope_is_long(&m->hp.rope[i], ctx_tokens), w->rope[i].freq,
+                         &w->rope[i].magnitude);
     return EW_OK;
 }
 
@@ -122,20 +143,37 @@ static void stage_embed(step *s) {
 
     while (pool_take(s->pool, s->n_tok, TOKENS_TAKE, &b, &e))
         for (size_t t = b; t < e; t++) {
-            cpu_embed(w->m->engine, &w->m->embd, w->at[t].token, w->x + t * hp->n_embd);
-            rope_table(w->cs + t * hp->rope.n_rot, w->freq, w->magnitude, hp->rope.n_rot / 2,
-                       w->at[t].pos);
+            float *x = w->x + t * hp->n_embd;
+
+            cpu_embed(w->m->engine, &w->m->embd, w->at[t].token, x);
+            for (uint32_t i = 0; i < hp->n_embd && hp->embd_scale != 1; i++) x[i] *= hp->embd_scale;
+            for (int i = 0; i < ROPE_SETS; i++)
+                rope_table(w->rope[i].cs + t * hp->rope[i].n_rot, w->rope[i].freq,
+                           w->rope[i].magnitude, hp->rope[i].n_rot / 2, w->at[t].pos);
         }
 }
 
-static void stage_norm(step *s, const float *norm, unsigned forms) {
+/* A norm of the architecture's kind over n values; without weights a copy. */
+static void normalise(const step *s, float *y, const float *x, const float *w, const float *bias,
+                      size_t n) {
+    const float eps = s->w->m->hp.norm_eps;
+
+    if (!w && y != x) memcpy(y, x, n * sizeof *y);
+    if (!w) return;
+    if (s->w->m->arch->norm == NORM_LAYER)
+        s->k->layer_norm(y, x, w, bias, n, eps);
+    else
+        s->k->rms_norm(y, x, w, n, eps);
+}
+
+static void stage_norm(step *s, const float *norm, const float *bias, unsigned forms) {
     walk_space *w = s->w;
     const size_t n = w->m->hp.n_embd;
     size_t b, e;
 
     while (pool_take(s->pool, s->n_tok, TOKENS_TAKE, &b, &e))
         for (size_t t = b; t < e; t++) {
-            s->k->rms_norm(w->in.f32 + t * n, w->x + t * n, norm, n, w->m->hp.norm_eps);
+            normalise(s, w->in.f32 + t * n, w->x + t * n, norm, bias, n);
             cpu_quantise(w->m->engine, &w->in, forms, t);
         }
 }
@@ -158,41 +196,120 @@ static void stage_qkv(step *s, const layer *l, cpu_work *work) {
     cpu_products(w->m->engine, work, p, 3, &w->in, s->n_tok);
 }
 
-/* Adds W a + bias to the residual stream. */
-static void stage_add(step *s, const weight *wt, const float *bias, const acts *a, cpu_work *work) {
+/* W a + bias: added to the residual stream, or with a norm or a scale to come put into w->out. */
+static void stage_out(step *s, const weight *wt, const float *bias, const float *post_norm,
+                      const acts *a, cpu_work *work) {
     walk_space *w = s->w;
-    const product p = {
-        .w = wt, .bias = bias, .y = w->x, .y_stride = w->m->hp.n_embd, .is_add = true};
+    const bool is_add = is_direct(w->m, post_norm);
+    const product p = {.w = wt,
+                       .bias = bias,
+                       .y = is_add ? w->x : w->out,
+                       .y_stride = w->m->hp.n_embd,
+                       .is_add = is_add};
 
     cpu_products(w->m->engine, work, &p, 1, a, s->n_tok);
 }
 
-/* Rotates q and k, and writes k and v of the new tokens into the caches. */
-static void stage_store(step *s, const layer *l, uint32_t il) {
+/* Adds what is in w->out to the residual stream, normalised and scaled. Its own barrier. */
+static void stage_join(step *s, const float *post_norm) {
     walk_space *w = s->w;
-    const hparams *hp = &w->m->hp;
-    void (*rope)(float *, const float *, size_t) =
-        w->m->arch->rope == ROPE_NEOX ? s->k->rope_neox : s->k->rope_norm;
-    const uint32_t page = w->layout->page_tokens;
+    const size_t n = w->m->hp.n_embd;
+    const float scale = w->m->hp.residual_scale;
     size_t b, e;
 
-    while (pool_take(s->pool, s->n_tok, 1, &b, &e)) {
-        const walk_token *at = &w->at[b];
-        const float *cs = w->cs + b * hp->rope.n_rot;
-        float *q = w->q + b * l->wq.n_out, *k = w->k + b * l->wk.n_out, *v = w->v + b * l->wv.n_out;
+    if (is_direct(w->m, post_norm)) return;
+    while (pool_take(s->pool, s->n_tok, TOKENS_TAKE, &b, &e))
+        for (size_t t = b; t < e; t++) {
+            float *y = w->out + t * n;
 
-        for (uint32_t h = 0; h < l->n_head; h++) rope(q + h * hp->head_dim_k, cs, hp->rope.n_rot);
-        for (uint32_t h = 0; h < l->n_head_kv; h++) {
-            const uint32_t row = at->pos % page;
-            uint8_t *keys = kv_keys(at->kv, il, h, at->pos / page);
-            uint8_t *values = kv_values(at->kv, il, h, at->pos / page);
-
-            rope(k + h * hp->head_dim_k, cs, hp->rope.n_rot);
-            s->k->kv_store[w->layout->k](keys + row * w->layout->k_row, k + h * hp->head_dim_k,
-                                         hp->head_dim_k);
-            s->k->kv_store[w->layout->v](values + row * w->layout->v_row, v + h * hp->head_dim_v,
-                                         hp->head_dim_v);
+            normalise(s, y, y, post_norm, NULL, n);
+            s->k->axpy_f32(w->x + t * n, scale, y, n);
         }
+    pool_barrier(s->pool);
+}
+
+/* Norms of q's or k's heads: of each one, or of all together. */
+static void normalise_heads(const step *s, float *x, const float *norm, uint32_t n_head,
+                            uint32_t n) {
+    if (!norm) return;
+    if (s->w->m->arch->is_norm_whole) {
+        normalise(s, x, x, norm, NULL, (size_t)n_head * n);
+        return;
+    }
+    for (uint32_t h = 0; h < n_head; h++) normalise(s, x + h * n, x + h * n, norm, NULL, n);
+}
+
+static void rotate(const step *s, const layer *l, size_t t, float *x, uint32_t n_head) {
+    const walk_space *w = s->w;
+    const uint32_t n_rot = l->rope_set == ROPE_NOT ? 0 : w->m->hp.rope[l->rope_set].n_rot;
+    void (*rope)(float *, const float *, size_t) =
+        w->m->arch->rope == ROPE_NEOX ? s->k->rope_neox : s->k->rope_norm;
+
+    if (!n_rot) return;
+    for (uint32_t h = 0; h < n_head; h++)
+        rope(x + h * l->head_dim_k, w->rope[l->rope_set].cs + t * n_rot, n_rot);
+}
+
+/* Queries are sharpened with their position. */
+static void temper(const step *s, const layer *l, size_t t, float *q) {
+    const hparams *hp = &s->w->m->hp;
+    const double steps = floor(s->w->at[t].pos / hp->temp_floor);
+    const float by = (float)(1 + hp->temp_scale * log(1 + steps));
+
+    for (uint32_t i = 0; i < l->n_head * l->head_dim_k; i++) q[i] *= by;
+}
+
+/* Writes the keys and values of token t into its cache. */
+static void store(const step *s, const layer *l, uint32_t il, size_t t) {
+    const walk_space *w = s->w;
+    const walk_token *at = &w->at[t];
+    const float *k = w->k + t * l->wk.n_out, *v = w->v + t * l->wv.n_out;
+    const uint32_t page = w->layout->page_tokens, row = at->pos % page;
+
+    for (uint32_t h = 0; h < l->n_head_kv; h++) {
+        uint8_t *keys = kv_keys(at->kv, il, h, at->pos / page);
+        uint8_t *values = kv_values(at->kv, il, h, at->pos / page);
+
+        s->k->kv_store[w->layout->k](keys + row * w->layout->k_row, k + h * l->head_dim_k,
+                                     l->head_dim_k);
+        s->k->kv_store[w->layout->v](values + row * w->layout->v_row, v + h * l->head_dim_v,
+                                     l->head_dim_v);
+    }
+}
+
+/* Normalises and rotates q and k, and writes k and v of the new tokens into the caches. */
+static void stage_store(step *s, const layer *l, uint32_t il) {
+    walk_space *w = s->w;
+    size_t t, e;
+
+    while (pool_take(s->pool, s->n_tok, 1, &t, &e)) {
+        float *q = w->q + t * l->wq.n_out, *k = w->k + t * l->wk.n_out;
+
+        normalise_heads(s, q, l->q_norm, l->n_head, l->head_dim_k);
+        normalise_heads(s, k, l->k_norm, l->n_head_kv, l->head_dim_k);
+        rotate(s, l, t, q, l->n_head);
+        rotate(s, l, t, k, l->n_head_kv);
+        if (w->m->hp.temp_scale != 0) temper(s, l, t, q);
+        store(s, l, il, t);
+    }
+}
+
+/* Scores of a page's n keys for each head of a group, and their running softmax. */
+static void score(const step *s, const layer *l, const float *q, const uint8_t *keys, uint32_t n,
+                  float *best, float *sum, float *keep, float *scores) {
+    const uint32_t group = l->n_head / l->n_head_kv, page = s->w->layout->page_tokens;
+    const float cap = s->w->m->hp.attn_softcap;
+
+    s->k->attn_qk[s->w->layout->k](scores, page, q, keys, l->attn_scale, group, n, l->head_dim_k);
+    for (uint32_t g = 0; g < group; g++) {
+        float *row = scores + (size_t)g * page, top, now;
+
+        if (cap > 0) s->k->softcap(row, cap, n);
+        top = s->k->max_f32(row, n);
+        now = top > best[g] ? top : best[g];
+        keep[g] = expf(best[g] - now);
+        sum[g] = sum[g] * keep[g] + s->k->exp_sum(row, now, n);
+        best[g] = now;
     }
 }
 
@@ -201,37 +318,32 @@ static void stage_store(step *s, const layer *l, uint32_t il) {
 static void attend(const step *s, const layer *l, uint32_t il, size_t t, uint32_t h,
                    const cpu_work *work) {
     const walk_space *w = s->w;
-    const hparams *hp = &w->m->hp;
+    const kv_layout *lay = w->layout;
     const walk_token *at = &w->at[t];
-    const uint32_t group = l->n_head / l->n_head_kv, page = w->layout->page_tokens;
-    const float scale = 1.0f / sqrtf((float)hp->head_dim_k);
-    const float *q = w->q + t * l->wq.n_out + (size_t)h * group * hp->head_dim_k;
-    float *out = w->att.f32 + (t * l->n_head + (size_t)h * group) * hp->head_dim_v;
+    const uint32_t group = l->n_head / l->n_head_kv, page = lay->page_tokens;
+    const uint32_t first = l->window && at->pos >= l->window ? at->pos + 1 - l->window : 0;
+    const float *q = w->q + t * l->wq.n_out + (size_t)h * group * l->head_dim_k;
+    float *out = w->att.f32 + (t * l->n_head + (size_t)h * group) * l->head_dim_v;
     float *best = work->scores, *sum = best + group, *keep = sum + group, *scores = keep + group;
 
-    memset(out, 0, sizeof *out * group * hp->head_dim_v);
+    memset(out, 0, sizeof *out * group * l->head_dim_v);
     for (uint32_t g = 0; g < group; g++) {
         best[g] = -INFINITY;
         sum[g] = 0;
     }
-    for (uint32_t p = 0; p * page <= at->pos; p++) {
-        const uint32_t left = at->pos + 1 - p * page, n = left < page ? left : page;
+    for (uint32_t p = first / page; p * page <= at->pos; p++) {
+        const uint32_t from = p * page < first ? first - p * page : 0;
+        const uint32_t left = at->pos + 1 - p * page, n = (left < page ? left : page) - from;
 
-        s->k->attn_qk[w->layout->k](scores, page, q, kv_keys(at->kv, il, h, p), scale, group, n,
-                                    hp->head_dim_k);
-        for (uint32_t g = 0; g < group; g++) {
-            const float top = s->k->max_f32(scores + (size_t)g * page, n);
-            const float now = top > best[g] ? top : best[g];
-
-            keep[g] = expf(best[g] - now);
-            sum[g] = sum[g] * keep[g] + s->k->exp_sum(scores + (size_t)g * page, now, n);
-            best[g] = now;
-        }
-        s->k->attn_pv[w->layout->v](out, keep, scores, page, kv_values(at->kv, il, h, p), group, n,
-                                    hp->head_dim_v);
+        score(s, l, q, kv_keys(at->kv, il, h, p) + from * lay->k_row, n, best, sum, keep, scores);
+        s->k->attn_pv[lay->v](out, keep, scores, page,
+                              kv_values(at->kv, il, h, p) + from * lay->v_row, group, n,
+                              l->head_dim_v);
     }
-    for (uint32_t g = 0; g < group; g++)
-        for (uint32_t i = 0; i < hp->head_dim_v; i++) out[g * hp->head_dim_v + i] /= sum[g];
+    for (uint32_t g = 0; g < group; g++) {
+        if (l->sinks) sum[g] += expf(l->sinks[h * group + g] - best[g]);
+        for (uint32_t i = 0; i < l->head_dim_v; i++) out[g * l->head_dim_v + i] /= sum[g];
+    }
 }
 
 static void stage_attention(step *s, const layer *l, uint32_t il, const cpu_work *work) {
@@ -239,6 +351,28 @@ static void stage_attention(step *s, const layer *l, uint32_t il, const cpu_work
 
     while (pool_take(s->pool, (size_t)s->n_tok * l->n_head_kv, 1, &b, &e))
         attend(s, l, il, b / l->n_head_kv, (uint32_t)(b % l->n_head_kv), work);
+}
+
+/* The activation of the architecture's feed-forward. */
+static glu activation(const step *s) {
+    switch (s->w->m->arch->ffn) {
+    case FFN_SILU:
+        return s->k->silu_mul;
+    case FFN_GELU:
+    case FFN_GELU_PLAIN:
+        return s->k->gelu_mul;
+    }
+    return NULL;
+}
+
+static void stage_gate_up(step *s, const layer *l, cpu_work *work) {
+    const gate_up p = {.gate = weight_exists(&l->gate) ? &l->gate : NULL,
+                       .up = &l->up,
+                       .b_gate = l->b_gate,
+                       .b_up = l->b_up,
+                       .act = activation(s)};
+
+    cpu_gate_up(s->w->m->engine, work, &p, &s->w->in, s->w->ffn.f32, s->n_tok);
 }
 
 /* False when cancelled: all threads agree, since they read what thread 0 saw. */
@@ -252,7 +386,8 @@ static bool walk_layer(step *s, uint32_t il, int ith) {
     att.n = l->wo.n_in;
     ffn.n = l->n_ff;
     if (ith == 0) s->is_stopped = atomic_load_explicit(s->cancel, memory_order_relaxed);
-    stage_norm(s, l->attn_norm, m->forms_attn_in);
+    stage_norm(s, l->attn_norm, l->attn_norm_b,
+               m->forms_attn_in | (m->arch->is_parallel ? m->forms_ffn_in : 0));
     pool_barrier(s->pool);
     if (s->is_stopped) return false;
     stage_qkv(s, l, work);
@@ -263,17 +398,35 @@ static bool walk_layer(step *s, uint32_t il, int ith) {
     pool_barrier(s->pool);
     stage_quantise(s, &att, m->forms_attn_out);
     pool_barrier(s->pool);
-    stage_add(s, &l->wo, l->bo, &att, work);
+    stage_out(s, &l->wo, l->bo, l->attn_post_norm, &att, work);
     pool_barrier(s->pool);
-    stage_norm(s, l->ffn_norm, m->forms_ffn_in);
-    pool_barrier(s->pool);
-    cpu_gate_up(m->engine, work, &l->gate, &l->up, &w->in, w->ffn.f32, s->n_tok);
+    stage_join(s, l->attn_post_norm);
+    if (!m->arch->is_parallel) {
+        stage_norm(s, l->ffn_norm, l->ffn_norm_b, m->forms_ffn_in);
+        pool_barrier(s->pool);
+    }
+    stage_gate_up(s, l, work);
     pool_barrier(s->pool);
     stage_quantise(s, &ffn, m->forms_ffn_out);
     pool_barrier(s->pool);
-    stage_add(s, &l->down, NULL, &ffn, work);
+    stage_out(s, &l->down, l->b_down, l->ffn_post_norm, &ffn, work);
     pool_barrier(s->pool);
+    stage_join(s, l->ffn_post_norm);
     return true;
+}
+
+/* What the architecture does to logits. */
+static void finish_logits(step *s) {
+    const walk_space *w = s->w;
+    const hparams *hp = &w->m->hp;
+    size_t b, e;
+
+    if (hp->logit_scale == 1 && hp->logit_softcap == 0) return;
+    pool_barrier(s->pool);
+    while (pool_take(s->pool, s->n_logit * hp->n_vocab, LOGITS_TAKE, &b, &e)) {
+        for (size_t i = b; i < e; i++) w->logits[i] *= hp->logit_scale;
+        if (hp->logit_softcap > 0) s->k->softcap(w->logits + b, hp->logit_softcap, e - b);
+    }
 }
 
 /* Final norm and output head for the rows asked for. */
@@ -285,12 +438,12 @@ static void walk_head(step *s, int ith) {
     size_t b, e;
 
     while (pool_take(s->pool, s->n_logit, 1, &b, &e)) {
-        s->k->rms_norm(w->in.f32 + b * n, w->x + s->logit_of[b] * n, m->out_norm, n,
-                       m->hp.norm_eps);
+        normalise(s, w->in.f32 + b * n, w->x + s->logit_of[b] * n, m->out_norm, m->out_norm_b, n);
         cpu_quantise(m->engine, &w->in, m->forms_head, b);
     }
     pool_barrier(s->pool);
     cpu_products(m->engine, &w->work[ith], &p, 1, &w->in, s->n_logit);
+    finish_logits(s);
 }
 
 static void run_step(void *arg, int ith) {

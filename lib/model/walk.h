@@ -40,9 +40,12 @@ typedef struct {
     acts ffn;        /* [chunk, n_ff] activated gate * up */
     float *q;        /* [chunk, n_head * head_dim_k] */
     float *k, *v;    /* [chunk, n_head_kv * head_dim] */
-    float *cs;       /* [chunk, n_rot] cosines and sines */
-    double *freq;    /* [n_rot / 2] */
-    double magnitude;
+    float *out;      /* [chunk, n_embd] a branch's output that is not added as it is; may be NULL */
+    struct {
+        float *cs;    /* [chunk, n_rot] cosines and sines */
+        double *freq; /* [n_rot / 2] */
+        double magnitude;
+    } rope[ROPE_SETS];
     float *logits;  /* [WALK_LOGIT_ROWS, n_vocab] */
     walk_token *at; /* [chunk] */
     cpu_work *work; /* [n_thread] */
@@ -51,8 +54,9 @@ typedef struct {
 
 /* Bytes that walk_space_init() allocates. */
 uint64_t walk_space_bytes(const ew_model *m, const kv_layout *l, uint32_t chunk);
+/* ctx_tokens: the most a sequence will have; some models rotate by it. */
 ew_status walk_space_init(walk_space *w, const ew_model *m, const kv_layout *l, uint32_t chunk,
-                          ew_error *err);
+                          uint32_t ctx_tokens, ew_error *err);
 void walk_space_fini(walk_space *w);
 
 /* Evaluates the parts' tokens (at most chunk in all). Then w->x holds the last layer's output, and

@@ -139,7 +139,8 @@ ew_status ew_session_new(ew_session **out, ew_model *m, const ew_session_options
     s->tokens = mem_array(s->opt.ctx_tokens, sizeof *s->tokens);
     rc = s->tokens ? kv_init(&s->kv, &s->layout, &m->engine->budget, s->opt.ctx_tokens, err)
                    : fail(err, EW_ENOMEM, "session: out of memory");
-    if (!rc) rc = walk_space_init(&s->space, m, &s->layout, s->opt.chunk_tokens, err);
+    if (!rc)
+        rc = walk_space_init(&s->space, m, &s->layout, s->opt.chunk_tokens, s->opt.ctx_tokens, err);
     if (rc) goto out;
     *out = s;
     s = NULL;

@@ -128,7 +128,11 @@ static void test_trained_models_agree_with_the_reference(void **state) {
 }
 
 static void test_constructed_architectures_agree_with_the_reference(void **state) {
-    static const char *const names[] = {"arch-qwen2.gguf", "arch-llama-rope-freqs.gguf",
+    static const char *const names[] = {"arch-qwen2.gguf",
+                                        "arch-qwen3.gguf",
+                                        "arch-gemma3.gguf",
+                                        "arch-phi3.gguf",
+                                        "arch-llama-rope-freqs.gguf",
                                         "arch-llama-rope-yarn.gguf"};
     json_t *j = load("data/models/arch/reference.json");
 

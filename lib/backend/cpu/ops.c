@@ -121,19 +121,26 @@ void cpu_products(const ew_engine *e, cpu_work *work, const product *p, size_t n
     }
 }
 
-void cpu_gate_up(const ew_engine *e, cpu_work *work, const weight *gate, const weight *up,
-                 const acts *x, float *y, size_t n_tok) {
-    const size_t step = piece_rows(gate, (size_t)pool_size(e->pool));
-    const size_t stride = gate->n_out;
+void cpu_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p, const acts *x, float *y,
+                 size_t n_tok) {
+    const weight *first = p->gate ? p->gate : p->up;
+    const float *bias = p->gate ? p->b_gate : p->b_up;
+    const size_t step = piece_rows(first, (size_t)pool_size(e->pool));
+    const size_t stride = first->n_out;
     size_t b, end;
 
-    while (pool_take(e->pool, gate->n_out, step, &b, &end)) {
+    while (pool_take(e->pool, stride, step, &b, &end)) {
         const size_t n = end - b;
 
-        multiply(e, work, gate, b, n, x, n_tok, y + b, stride);
-        multiply(e, work, up, b, n, x, n_tok, work->tile, n);
-        for (size_t t = 0; t < n_tok; t++)
-            e->kern.silu_mul(y + t * stride + b, work->tile + t * n, n);
+        multiply(e, work, first, b, n, x, n_tok, y + b, stride);
+        if (p->gate) multiply(e, work, p->up, b, n, x, n_tok, work->tile, n);
+        for (size_t t = 0; t < n_tok; t++) {
+            float *g = y + t * stride + b, *u = p->gate ? work->tile + t * n : NULL;
+
+            if (bias) e->kern.add_f32(g, bias + b, n);
+            if (u && p->b_up) e->kern.add_f32(u, p->b_up + b, n);
+            p->act(g, u, n);
+        }
     }
 }
 

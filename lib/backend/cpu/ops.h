@@ -41,9 +41,19 @@ enum {
 void cpu_products(const ew_engine *e, cpu_work *work, const product *p, size_t n_p, const acts *x,
                   size_t n_tok);
 
-/* y[t, r] = silu(gate x[t])[r] * (up x[t])[r] */
-void cpu_gate_up(const ew_engine *e, cpu_work *work, const weight *gate, const weight *up,
-                 const acts *x, float *y, size_t n_tok);
+/* g[i] = act(g[i]) * u[i] */
+typedef void (*glu)(float *g, const float *u, size_t n);
+
+/* The first half of a feed-forward: y[t, r] = act(gate x[t] + b_gate)[r] * (up x[t] + b_up)[r] */
+typedef struct {
+    const weight *gate; /* NULL: y = act(up x + b_up) */
+    const weight *up;
+    const float *b_gate, *b_up; /* [n_out] or NULL */
+    glu act;                    /* with u NULL: act(g) alone */
+} gate_up;
+
+void cpu_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p, const acts *x, float *y,
+                 size_t n_tok);
 
 /* Brings token t's floats into the forms of the bit set (1 << form). */
 void cpu_quantise(const ew_engine *e, const acts *x, unsigned forms, size_t t);
