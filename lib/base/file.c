@@ -4,9 +4,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -123,6 +125,68 @@ ew_status file_map_lock(const file_map *m, ew_error *err) {
     return fail_errno(err, "mlock of %llu bytes (see `ulimit -l`)", (unsigned long long)m->size);
 }
 
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static bool is_same_file(const char *path, int fd) {
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Creates path if need be, and locks it. Whoever held the lock may have removed the file before we
+ * got it: then it is made anew, but not for ever, as some file systems never tell one inode twice.
+ * -1 with errno, which is EWOULDBLOCK when somebody else has it and we don't wait. */
+static int open_locked(const char *path, bool waits) {
+    for (int n_left = 100;; n_left--) {
+        const int fd = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+        int rc;
+
+        if (fd < 0) return -1;
+        do rc = flock(fd, waits ? LOCK_EX : LOCK_EX | LOCK_NB);
+        while (rc != 0 && errno == EINTR);
+        if (rc != 0 && errno == EWOULDBLOCK) {
+            close(fd);
+            errno = EWOULDBLOCK;
+            return -1;
+        }
+        if (is_same_file(path, fd) || n_left == 0) return fd;
+        close(fd);
+    }
+}
+
+/* Is name "BASE.NUMBER.tmp"? */
+static bool is_temporary(const char *name, const char *base) {
+    const size_t n = strlen(base);
+    size_t digits;
+
+    if (strncmp(name, base, n) != 0 || name[n] != '.') return false;
+    digits = strspn(name + n + 1, "0123456789");
+    return digits > 0 && strcmp(name + n + 1 + digits, ".tmp") == 0;
+}
+
+static void remove_unlocked(int folder, const char *name) {
+    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0) return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(folder, name, 0);
+    close(fd);
+}
+
+/* path is cut at its last slash for a moment, so that nothing has to be allocated. */
+static void remove_orphans(char *path) {
+    char *slash = strrchr(path, '/');
+    DIR *d;
+
+    if (slash && slash != path) *slash = 0;
+    d = opendir(!slash ? "." : slash == path ? "/" : path);
+    if (slash) *slash = '/';
+    if (!d) return;
+    for (struct dirent *e; (e = readdir(d));)
+        if (is_temporary(e->d_name, slash ? slash + 1 : path)) remove_unlocked(dirfd(d), e->d_name);
+    closedir(d);
+}
+
 ew_status file_out_open(file_out *f, const char *path, ew_error *err) {
     struct stat st;
     strbuf tmp;
@@ -139,8 +203,9 @@ ew_status file_out_open(file_out *f, const char *path, ew_error *err) {
         file_out_abort(f);
         return fail(err, EW_ENOMEM, "%s: out of memory", path);
     }
-    f->fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (f->fd < 0) {
+    remove_orphans(f->path);
+    f->fd = open_locked(f->tmp, true);
+    if (f->fd < 0 || ftruncate(f->fd, 0) != 0) {
         const ew_status rc = fail_errno(err, "%s: create", path);
 
         file_out_abort(f);
@@ -167,8 +232,7 @@ ew_status file_out_commit(file_out *f, ew_error *err) {
     ew_status rc = EW_OK;
 
     if (fsync(f->fd) != 0) rc = fail_errno(err, "%s: sync", f->path);
-    if (close(f->fd) != 0 && !rc) rc = fail_errno(err, "%s: close", f->path);
-    f->fd = -1;
+    /* Closed only afterwards: an unlocked temporary file may be removed. All has been written. */
     if (!rc && rename(f->tmp, f->path) != 0) rc = fail_errno(err, "%s: rename", f->path);
     if (!rc) {
         mem_free(f->tmp);
@@ -184,6 +248,47 @@ void file_out_abort(file_out *f) {
     mem_free(f->tmp);
     mem_free(f->path);
     *f = (file_out){.fd = -1};
+}
+
+/* ---- locks ---------------------------------------------------------------------------------- */
+
+static char *lock_path(const char *path) {
+    strbuf b;
+
+    strbuf_init(&b, 1 << 16);
+    strbuf_printf(&b, "%s.lock", path);
+    return strbuf_take(&b, NULL);
+}
+
+ew_status file_lock_take(file_lock *l, const char *path, ew_error *err) {
+    ew_status rc = EW_OK;
+
+    *l = (file_lock){.fd = -1, .path = lock_path(path)};
+    if (!l->path) return fail(err, EW_ENOMEM, "%s: out of memory", path);
+    l->fd = open_locked(l->path, false);
+    if (l->fd < 0 && errno == EWOULDBLOCK)
+        rc = fail(err, EW_EIO, "%s: in use by another process (which holds %s)", path, l->path);
+    else if (l->fd < 0)
+        rc = fail_errno(err, "%s: create", path);
+    if (rc) file_lock_release(l);
+    return rc;
+}
+
+bool file_lock_is_of(const file_lock *l, const char *path) {
+    char *name = l->fd >= 0 ? lock_path(path) : NULL;
+    const bool is = name && is_same_file(name, l->fd);
+
+    mem_free(name);
+    return is;
+}
+
+void file_lock_release(file_lock *l) {
+    if (l->fd >= 0) {
+        unlink(l->path); /* while it is ours: see open_locked */
+        close(l->fd);
+    }
+    mem_free(l->path);
+    *l = (file_lock){.fd = -1};
 }
 
 ew_status file_read(char **out, size_t *n, const char *path, size_t max_bytes, ew_error *err) {

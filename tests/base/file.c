@@ -197,6 +197,94 @@ static void test_a_killed_writer_leaves_the_old_file(void **state) {
 }
 
 /* A limit on the size of files stands for a full disk: the write fails after a part. */
+/* What another process does, which says by a byte when it has done it and then waits to be killed.
+ */
+static pid_t start_other(void (*act)(void)) {
+    int ready[2];
+    pid_t pid;
+    char c;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        act();
+        if (write(ready[1], "!", 1) == 1) pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static void kill_other(pid_t pid) {
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void write_half(void) {
+    file_out f;
+
+    if (file_out_open(&f, in_dir("a"), NULL) || file_out_write(&f, "half", 4, NULL)) _exit(1);
+}
+
+static void write_whole(const char *name) {
+    file_out f;
+
+    assert_int_equal(file_out_open(&f, in_dir(name), NULL), EW_OK);
+    assert_int_equal(file_out_write(&f, "whole", 5, NULL), EW_OK);
+    assert_int_equal(file_out_commit(&f, NULL), EW_OK);
+}
+
+static void test_what_killed_writers_left_is_removed(void **state) {
+    pid_t living;
+
+    (void)state;
+    kill_other(start_other(write_half));
+    put("a.12.tmp.txt", "another's");
+    put("a.x.tmp", "another's");
+    put("ab.12.tmp", "another's");
+    assert_int_equal(count_files(), 4);
+    living = start_other(write_half);
+    assert_int_equal(count_files(), 4); /* its own in the place of the dead one's */
+    write_whole("a");
+    assert_holds("a", "whole");
+    assert_int_equal(count_files(), 5);
+    kill_other(living);
+    write_whole("a");
+    assert_int_equal(count_files(), 4);
+}
+
+static void take_lock(void) {
+    file_lock l;
+
+    if (file_lock_take(&l, in_dir("a"), NULL)) _exit(1);
+}
+
+static void test_a_lock_is_held_by_one_living_process(void **state) {
+    file_lock l, second;
+    ew_error err;
+    pid_t other;
+
+    (void)state;
+    other = start_other(take_lock);
+    assert_int_equal(file_lock_take(&l, in_dir("a"), &err), EW_EIO);
+    assert_non_null(strstr(err.text, "in use by another process"));
+    assert_int_equal(l.fd, -1);
+    kill_other(other);
+    assert_int_equal(file_lock_take(&l, in_dir("a"), &err), EW_OK);
+    assert_int_equal(file_lock_take(&second, in_dir("a"), &err), EW_EIO);
+    assert_true(file_lock_is_of(&l, in_dir("a")));
+    assert_true(file_lock_is_of(&l, in_dir("./a")));
+    assert_false(file_lock_is_of(&l, in_dir("b")));
+    assert_false(file_lock_is_of(&second, in_dir("a")));
+    file_lock_release(&l);
+    file_lock_release(&l);
+    assert_int_equal(count_files(), 0);
+    assert_int_equal(file_lock_take(&l, in_dir("absent/a"), &err), EW_EIO);
+    assert_non_null(strstr(err.text, "No such file"));
+}
+
 static void test_a_full_disk_leaves_the_old_file(void **state) {
     static char block[8192];
     struct rlimit old, small;
@@ -272,6 +360,8 @@ int main(void) {
         IN_DIR(test_a_committed_file_replaces_the_old_one),
         IN_DIR(test_an_aborted_file_leaves_the_old_one),
         IN_DIR(test_a_killed_writer_leaves_the_old_file),
+        IN_DIR(test_what_killed_writers_left_is_removed),
+        IN_DIR(test_a_lock_is_held_by_one_living_process),
         IN_DIR(test_a_full_disk_leaves_the_old_file),
         IN_DIR(test_a_place_that_can_not_be_written_is_named),
         IN_DIR(test_no_memory_leaks_nothing),
