@@ -5,6 +5,7 @@
 #include "cli/chat.h"
 
 #include "base/mem.h"
+#include "cli/cancel.h"
 #include "cli/commands.h"
 #include "cli/lines.h"
 #include "cli/report.h"
@@ -27,8 +28,8 @@ static void greet(const talk *t) {
     if (t->form)
         fprintf(stderr, "Messages take the %s form. /? for help.\n", ew_chat_form_name(t->form));
     else
-        fputs("No chat form is used: each message is completed as it stands, and the ones before "
-              "are not seen. /? for help.\n",
+        fputs("No chat form is used: what you type is added to the text so far, and the model goes "
+              "on from there.\n/clear begins a new text. /? for help.\n",
               stderr);
 }
 
@@ -65,18 +66,19 @@ static bool is_blank(const char *s) {
 }
 
 /* One message more, answered. A message that gets no answer at all is taken back, so that it can be
- * put another way. False when standard output is gone. */
-static bool answer_message(talk *t, const char *text, size_t n) {
-    const size_t n_before = t->n_turn;
+ * put another way. EXIT_OK unless standard output is gone. */
+static int answer_message(talk *t, const char *text, size_t n) {
+    const talk_mark before = talk_now(t);
+    int status = EXIT_OK;
     ew_error err = {0};
     answer a = {0};
     ew_status rc;
 
     rc = talk_add(t, true, text, n, &err);
-    if (!rc) rc = talk_answer(t, (str){text, n}, stdout, &a, &err);
+    if (!rc) rc = talk_answer(t, stdout, &a, &err);
     if (!rc && a.text.n && a.text.p[a.text.n - 1] != '\n') putchar('\n');
     if (!rc && a.text.n) rc = talk_add(t, false, a.text.p, a.text.n, &err);
-    if (rc || !a.text.n) talk_drop(t, n_before);
+    if (rc || !a.text.n) talk_back(t, before);
     fflush(stdout);
     if (rc) say_error(&err);
     if (rc == EW_EFULL)
@@ -89,9 +91,9 @@ static bool answer_message(talk *t, const char *text, size_t n) {
         report_stop(t, &a);
     if (!rc) report_swap(&a);
     if (!rc && t->is_verbose) report_figures(stderr, t, &a);
-    rc = a.write_errno ? EW_EIO : EW_OK;
+    if (a.write_errno && !leave_signal()) status = say_write_error(a.write_errno);
     answer_fini(&a);
-    return rc == EW_OK;
+    return status;
 }
 
 static void set_system(talk *t, const char *text) {
@@ -105,8 +107,9 @@ static void set_system(talk *t, const char *text) {
         puts(t->system ? "Set system message." : "No system message any more.");
 }
 
-/* A line that has been typed, and what follows it when it opens quotes. */
-static line_event take_line(talk *t, lines *l, char *line, strbuf *block) {
+/* A line that has been typed, and what follows it when it opens quotes. A status other than EXIT_OK
+ * ends the chat. */
+static line_event take_line(talk *t, lines *l, char *line, strbuf *block, int *status) {
     const char *system = NULL;
     line_event ev = LINE_TEXT;
     char *body = line;
@@ -125,30 +128,31 @@ static line_event take_line(talk *t, lines *l, char *line, strbuf *block) {
     }
     if (system)
         set_system(t, body);
-    else if (!is_blank(body) && !answer_message(t, body, strlen(body)))
-        return LINE_END;
+    else if (!is_blank(body))
+        *status = answer_message(t, body, strlen(body));
     return ev;
 }
 
 int chat_loop(talk *t) {
     ew_error err = {0};
     line_event ev = LINE_TEXT;
+    int status = EXIT_OK;
     strbuf block;
     lines *l;
 
     if (lines_open(&l, &err)) return say_error(&err);
     strbuf_init(&block, TEXT_MAX);
     greet(t);
-    while (ev != LINE_END) {
+    while (ev != LINE_END && !status && !leave_signal()) {
         char *line;
 
         ev = lines_read(l, ">>> ", &line);
         if (ev == LINE_HINT) fputs("Use Ctrl-D or /bye to leave.\n", stderr);
         if (ev != LINE_TEXT) continue;
-        ev = take_line(t, l, line, &block);
+        ev = take_line(t, l, line, &block, &status);
         mem_free(line);
     }
     strbuf_fini(&block);
     lines_close(l);
-    return EXIT_OK;
+    return leave_signal() ? EXIT_SIGNAL + leave_signal() : status;
 }

@@ -7,9 +7,11 @@
 
 enum {
     EXIT_OK = 0,
-    EXIT_RUNTIME = 1, /* one sentence on standard error says why */
-    EXIT_USAGE = 2,   /* the command line is wrong */
-    EXIT_SIGINT = 130 /* Ctrl-C, as shells count it */
+    EXIT_RUNTIME = 1,  /* one sentence on standard error says why */
+    EXIT_USAGE = 2,    /* the command line is wrong */
+    EXIT_SIGNAL = 128, /* more the signal's number, as shells count it */
+    EXIT_SIGINT = 130, /* Ctrl-C */
+    EXIT_SIGPIPE = 141 /* the reader of standard output has gone */
 };
 
 typedef struct {

@@ -3,6 +3,7 @@
  * The command: finds the subcommand, runs it, and sees to it that what it wrote has arrived. */
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/term.h"
 #include "edgewise.h"
 
 #include <errno.h>
@@ -110,9 +111,7 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_DFL);
     use_utf8();
     status = dispatch(argc, argv);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
-        fprintf(stderr, "edgewise: standard output: %s\n", strerror(errno ? errno : EIO));
-        status = EXIT_RUNTIME;
-    }
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK)
+        status = say_write_error(errno ? errno : EIO);
     return status;
 }

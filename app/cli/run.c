@@ -3,6 +3,7 @@
  * `edgewise run`: completes a prompt, or chats when there is none and a terminal is. */
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/cancel.h"
 #include "cli/chat.h"
 #include "cli/commands.h"
 #include "cli/pick.h"
@@ -130,35 +131,46 @@ static ew_status check_prompt(const talk *t, const strbuf *prompt, ew_error *err
                 (size_t)(nul - prompt->p), ew_chat_form_name(t->form));
 }
 
-static int finish(const talk *t, const run_args *a, const answer *got) {
-    if (got->write_errno)
-        return got->write_errno == EPIPE
-                   ? EXIT_OK /* the reader has what it wanted */
-                   : say_failure("standard output: %s", strerror(got->write_errno));
+static void write_rest(const talk *t, const run_args *a, answer *got) {
+    if (got->write_errno) return;
     if (a->is_json)
         report_json(stdout, t, got);
     else if (term_is_tty(stdout) && got->text.p && got->text.n &&
              got->text.p[got->text.n - 1] != '\n')
         putchar('\n');
-    fflush(stdout);
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) got->write_errno = errno ? errno : EIO;
+}
+
+static int finish(const talk *t, const run_args *a, answer *got) {
+    write_rest(t, a, got);
+    if (leave_signal()) return EXIT_SIGNAL + leave_signal();
+    if (got->write_errno) return say_write_error(got->write_errno);
     report_stop(t, got);
     report_swap(got);
     if (a->is_verbose) report_figures(stderr, t, got);
     return got->r.reason == EW_STOP_CANCEL ? EXIT_SIGINT : EXIT_OK;
 }
 
+/* What has been said is saved also where it could not be written out, or was interrupted. */
+static int save_session(const talk *t, const run_args *a, int status) {
+    ew_error err = {0};
+
+    if (!a->session || !saved_write(t, a->session, &err)) return status;
+    return say_error(&err);
+}
+
 static int complete(talk *t, const run_args *a, const strbuf *prompt) {
     ew_error err = {0};
     answer got = {0};
-    const str text = {prompt->p ? prompt->p : "", prompt->n};
     ew_status rc;
     int status;
 
     rc = check_prompt(t, prompt, &err);
-    if (!rc && t->form) rc = talk_add(t, true, text.p, text.n, &err);
-    if (!rc) rc = talk_answer(t, text, a->is_json ? NULL : stdout, &got, &err);
-    if (!rc && t->form) rc = talk_add(t, false, got.text.p ? got.text.p : "", got.text.n, &err);
-    status = rc ? say_error(&err) : finish(t, a, &got);
+    if (!rc) rc = talk_add(t, true, prompt->p ? prompt->p : "", prompt->n, &err);
+    if (!rc) rc = talk_answer(t, a->is_json ? NULL : stdout, &got, &err);
+    if (!rc) rc = talk_add(t, false, got.text.p ? got.text.p : "", got.text.n, &err);
+    status = rc ? say_error(&err) : save_session(t, a, finish(t, a, &got));
     answer_fini(&got);
     return status;
 }
@@ -181,28 +193,21 @@ static int load_session(talk *t, const run_args *a) {
     return saved_read(t, a->session, &err) ? say_error(&err) : EXIT_OK;
 }
 
-static int save_session(const talk *t, const run_args *a) {
-    ew_error err = {0};
-
-    if (!a->session) return EXIT_OK;
-    return saved_write(t, a->session, &err) ? say_error(&err) : EXIT_OK;
-}
-
 static int converse(talk *t, const run_args *a, const strbuf *prompt, bool is_chat) {
     ew_error err = {0};
-    int status = load_session(t, a), saved;
+    int status = load_session(t, a);
 
     if (status) return status;
     if (a->system && talk_set_system(t, a->system, &err)) return say_error(&err);
+    leave_begin(is_chat);
     if (is_chat) {
-        status = chat_loop(t);
+        status = save_session(t, a, chat_loop(t));
     } else {
         say_form(t, a);
         status = complete(t, a, prompt);
     }
-    if (status == EXIT_RUNTIME) return status;
-    saved = save_session(t, a);
-    return saved ? saved : status;
+    leave_end();
+    return status;
 }
 
 static int run_model(talk *t, const run_args *a, int argc, char **argv) {
@@ -217,6 +222,12 @@ static int run_model(talk *t, const run_args *a, int argc, char **argv) {
     path = pick_model(argc > 0 ? argv[0] : NULL, a->may_lack, &status);
     if (!path) goto out;
     if (collect_prompt(a, argc, argv, &prompt, &err)) {
+        status = say_error(&err);
+        goto out;
+    }
+    /* Now, so that a file that can't be written is refused before any work; not earlier, so that
+     * in a pipe of two runs the second waits for the first. */
+    if (a->session && file_lock_take(&t->lock, a->session, &err)) {
         status = say_error(&err);
         goto out;
     }
@@ -249,6 +260,8 @@ int cmd_run(int argc, char **argv) {
         status = usage_error(&u, "--prompt and --file contradict each other");
     else if (a.is_raw && a.system)
         status = usage_error(&u, "--raw leaves no place for --system");
+    else if (a.session && !*a.session)
+        status = usage_error(&u, "--session needs the name of a file");
     else if (a.is_json && argc < 1 && !a.prompt && !a.file && term_is_tty(stdin))
         status = usage_error(&u, "--json needs a prompt");
     else

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum {
-    PATH_LEN = 4096
+    PATH_LEN = 4096,
+    VERSION = 1
 };
 
 static ew_status kv_path(char out[PATH_LEN], const char *path, ew_error *err) {
@@ -25,7 +26,14 @@ static void add_message(strbuf *b, const char *role, const char *text, bool is_f
 }
 
 static void add_json(strbuf *b, const talk *t) {
-    strbuf_puts(b, "{\"edgewise_conversation\": 1, \"messages\": [");
+    strbuf_printf(b, "{\"edgewise_conversation\": %d, ", VERSION);
+    if (!t->form) {
+        strbuf_puts(b, "\"text\": ");
+        json_add(b, t->raw.p ? t->raw.p : "", t->raw.n);
+        strbuf_puts(b, "}\n");
+        return;
+    }
+    strbuf_puts(b, "\"messages\": [");
     if (t->system) add_message(b, "system", t->system, true);
     for (size_t i = 0; i < t->n_turn; i++)
         add_message(b, t->turns[i].is_user ? "user" : "assistant", t->turns[i].text,
@@ -35,6 +43,7 @@ static void add_json(strbuf *b, const talk *t) {
 
 ew_status saved_write(const talk *t, const char *path, ew_error *err) {
     file_out out = {.fd = -1};
+    file_lock lock = {.fd = -1};
     char kv[PATH_LEN];
     strbuf text;
     ew_status rc;
@@ -44,12 +53,14 @@ ew_status saved_write(const talk *t, const char *path, ew_error *err) {
     strbuf_init(&text, TEXT_MAX);
     add_json(&text, t);
     if (text.failed) rc = fail(err, EW_ENOMEM, "%s: the conversation is too large", path);
+    if (!rc && !file_lock_is_of(&t->lock, path)) rc = file_lock_take(&lock, path, err);
     if (!rc) rc = file_out_open(&out, path, err);
     if (!rc) rc = file_out_write(&out, text.p, text.n, err);
     /* The larger file first: if the disk can't hold it, neither is changed. */
     if (!rc) rc = ew_session_save(t->session, kv, err);
     if (!rc) rc = file_out_commit(&out, err);
     file_out_abort(&out);
+    file_lock_release(&lock);
     strbuf_fini(&text);
     return rc;
 }
@@ -61,25 +72,56 @@ static ew_status read_message(talk *t, json_t *m, const char *path, ew_error *er
 
     if (!role || !text)
         return fail(err, EW_EFORMAT, "%s: a message lacks its role or its content", path);
+    if (strlen(text) != json_string_length(content))
+        return fail(err, EW_EFORMAT, "%s: a message has a NUL byte in it", path);
     if (strcmp(role, "system") == 0) return talk_set_system(t, text, err);
     if (strcmp(role, "user") != 0 && strcmp(role, "assistant") != 0)
         return fail(err, EW_EFORMAT, "%s: unknown role '%.40s'", path, role);
     return talk_add(t, role[0] == 'u', text, json_string_length(content), err);
 }
 
-static ew_status read_messages(talk *t, const char *text, size_t n, const char *path,
-                               ew_error *err) {
-    json_error_t why;
-    json_t *root = json_loadb(text, n, 0, &why);
-    json_t *messages = json_object_get(root, "messages");
+static ew_status read_messages(talk *t, const json_t *messages, const char *path, ew_error *err) {
+    const size_t n = json_array_size(messages);
     ew_status rc = EW_OK;
 
-    if (!root)
-        rc = fail(err, EW_EFORMAT, "%s: line %d: %s", path, why.line, why.text);
-    else if (!json_object_get(root, "edgewise_conversation") || !json_is_array(messages))
-        rc = fail(err, EW_EFORMAT, "%s: is not a saved conversation", path);
-    for (size_t i = 0; !rc && i < json_array_size(messages); i++)
+    if (n && !t->form)
+        return fail(err, EW_EMISMATCH,
+                    "%s: is a conversation of messages, which goes on in a chat form only", path);
+    for (size_t i = 0; !rc && i < n; i++)
         rc = read_message(t, json_array_get(messages, i), path, err);
+    return rc;
+}
+
+static ew_status read_text(talk *t, const json_t *text, const char *path, ew_error *err) {
+    const size_t n = json_string_length(text);
+
+    if (n && t->form)
+        return fail(err, EW_EMISMATCH, "%s: is a text without messages, which goes on with --raw",
+                    path);
+    return n ? talk_add(t, true, json_string_value(text), n, err) : EW_OK;
+}
+
+static ew_status read_root(talk *t, const json_t *root, const char *path, ew_error *err) {
+    const json_t *version = json_object_get(root, "edgewise_conversation");
+    const json_t *messages = json_object_get(root, "messages");
+    const json_t *text = json_object_get(root, "text");
+
+    if (json_is_integer(version) && json_integer_value(version) != VERSION)
+        return fail(err, EW_EMISMATCH, "%s: conversation version %lld, this program reads %d", path,
+                    (long long)json_integer_value(version), VERSION);
+    if (!json_is_integer(version) || !(json_is_array(messages) || json_is_string(text)))
+        return fail(err, EW_EFORMAT, "%s: is not a saved conversation", path);
+    return json_is_array(messages) ? read_messages(t, messages, path, err)
+                                   : read_text(t, text, path, err);
+}
+
+static ew_status read_json(talk *t, const char *json, size_t n, const char *path, ew_error *err) {
+    json_error_t why;
+    json_t *root = json_loadb(json, n, JSON_ALLOW_NUL, &why);
+    ew_status rc;
+
+    rc = root ? read_root(t, root, path, err)
+              : fail(err, EW_EFORMAT, "%s: line %d: %s", path, why.line, why.text);
     json_decref(root);
     return rc;
 }
@@ -93,28 +135,34 @@ static void read_kv(talk *t, const char *path) {
     say_note("%s; the conversation will be evaluated again", err.text);
 }
 
+/* Exchanges what was said. */
+static void swap_said(talk *a, talk *b) {
+    const talk was = *a;
+
+    a->system = b->system;
+    a->turns = b->turns;
+    a->n_turn = b->n_turn;
+    a->raw = b->raw;
+    b->system = was.system;
+    b->turns = was.turns;
+    b->n_turn = was.n_turn;
+    b->raw = was.raw;
+}
+
 ew_status saved_read(talk *t, const char *path, ew_error *err) {
-    talk got = {0}; /* only its turns and system message are used */
-    char *text = NULL;
+    talk got; /* only what was said is used */
+    char *json = NULL;
     size_t n = 0;
     ew_status rc;
 
-    rc = file_read(&text, &n, path, TEXT_MAX, err);
+    rc = file_read(&json, &n, path, TEXT_MAX, err);
     if (rc) return rc;
-    rc = read_messages(&got, text, n, path, err);
-    mem_free(text);
-    if (rc) {
-        talk_drop(&got, 0);
-        mem_free(got.turns);
-        mem_free(got.system);
-        return rc;
-    }
-    talk_drop(t, 0);
-    mem_free(t->turns);
-    mem_free(t->system);
-    t->turns = got.turns;
-    t->n_turn = got.n_turn;
-    t->system = got.system;
-    read_kv(t, path);
-    return EW_OK;
+    talk_init(&got);
+    got.form = t->form;
+    rc = read_json(&got, json, n, path, err);
+    if (!rc) swap_said(t, &got);
+    if (!rc) read_kv(t, path);
+    talk_fini(&got);
+    mem_free(json);
+    return rc;
 }

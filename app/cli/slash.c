@@ -256,12 +256,14 @@ static void load(talk *t, const char *path) {
         puts("usage: /load FILE");
     else if (saved_read(t, path, &err))
         say_error(&err);
-    else
+    else if (t->form)
         printf("Loaded %s: %zu messages.\n", path, t->n_turn);
+    else
+        printf("Loaded %s: %zu bytes of text.\n", path, t->raw.n);
 }
 
 static void clear(talk *t) {
-    talk_drop(t, 0);
+    talk_back(t, (talk_mark){0});
     ew_session_rewind(t->session, 0);
     puts("The conversation is forgotten.");
 }

@@ -10,22 +10,25 @@
 #include <errno.h>
 
 void talk_init(talk *t) {
-    *t = (talk){0};
+    *t = (talk){.lock = {.fd = -1}};
+    strbuf_init(&t->raw, TEXT_MAX);
     engine_args_defaults(&t->engine_args);
     sampling_args_init(&t->sampling);
 }
 
 void talk_fini(talk *t) {
-    talk_drop(t, 0);
+    talk_back(t, (talk_mark){0});
+    strbuf_fini(&t->raw);
     mem_free(t->turns);
     mem_free(t->system);
+    file_lock_release(&t->lock);
     mem_free(t->path);
     sampling_args_fini(&t->sampling);
     for (size_t i = 0; i < t->n_kept; i++) mem_free(t->kept[i]);
     mem_free(t->kept);
     ew_session_free(t->session);
     setup_close(t->engine, t->model);
-    *t = (talk){0};
+    *t = (talk){.lock = {.fd = -1}};
 }
 
 int talk_open(talk *t, const char *path, bool is_raw) {
@@ -92,7 +95,7 @@ ew_status talk_set_system(talk *t, const char *text, ew_error *err) {
     return EW_OK;
 }
 
-ew_status talk_add(talk *t, bool is_user, const char *text, size_t n, ew_error *err) {
+static ew_status add_turn(talk *t, bool is_user, const char *text, size_t n, ew_error *err) {
     turn *turns = mem_resize(t->turns, t->n_turn + 1, sizeof *turns);
     char *copy;
 
@@ -103,8 +106,25 @@ ew_status talk_add(talk *t, bool is_user, const char *text, size_t n, ew_error *
     return EW_OK;
 }
 
-void talk_drop(talk *t, size_t n_keep) {
-    while (t->n_turn > n_keep) mem_free(t->turns[--t->n_turn].text);
+static ew_status add_raw(talk *t, const char *text, size_t n, ew_error *err) {
+    strbuf_add(&t->raw, text, n);
+    if (!t->raw.failed) return EW_OK;
+    t->raw.failed = false;
+    return fail(err, EW_ENOMEM, "the text has become too long");
+}
+
+ew_status talk_add(talk *t, bool is_user, const char *text, size_t n, ew_error *err) {
+    if (!t->form) return add_raw(t, text, n, err);
+    return add_turn(t, is_user, text, n, err);
+}
+
+talk_mark talk_now(const talk *t) {
+    return (talk_mark){t->n_turn, t->raw.n};
+}
+
+void talk_back(talk *t, talk_mark to) {
+    while (t->n_turn > to.n_turn) mem_free(t->turns[--t->n_turn].text);
+    if (t->raw.n > to.n_raw) t->raw.n = to.n_raw;
 }
 
 /* ---- an answer ---------------------------------------------------------------------------- */
@@ -128,7 +148,7 @@ static ew_status chat_prompt(const talk *t, int32_t **ids, size_t *n, ew_error *
     return rc;
 }
 
-static ew_status prompt_ids(const talk *t, str raw_text, int32_t **ids, size_t *n, ew_error *err) {
+static ew_status prompt_ids(const talk *t, int32_t **ids, size_t *n, ew_error *err) {
     const uint32_t ctx = ew_session_ctx(t->session);
     ew_status rc;
 
@@ -136,7 +156,7 @@ static ew_status prompt_ids(const talk *t, str raw_text, int32_t **ids, size_t *
     if (t->form)
         rc = chat_prompt(t, ids, n, err);
     else
-        rc = ew_tokenize(t->model, raw_text.p, raw_text.n,
+        rc = ew_tokenize(t->model, t->raw.p ? t->raw.p : "", t->raw.n,
                          EW_TOK_ADD_SPECIAL | EW_TOK_PARSE_SPECIAL, ids, n, err);
     if (rc) return rc;
     if (*n == 0) return fail(err, EW_EINVAL, "the prompt is empty");
@@ -193,7 +213,7 @@ static ew_status generate(talk *t, ew_sampler *sampler, const int32_t *ids, size
     return rc;
 }
 
-ew_status talk_answer(talk *t, str raw_text, FILE *stream, answer *out, ew_error *err) {
+ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err) {
     sink s = {.to = out, .stream = stream};
     ew_sampler *sampler = NULL;
     ew_sampler_options o;
@@ -203,7 +223,7 @@ ew_status talk_answer(talk *t, str raw_text, FILE *stream, answer *out, ew_error
 
     *out = (answer){0};
     strbuf_init(&out->text, TEXT_MAX);
-    rc = prompt_ids(t, raw_text, &ids, &n, err);
+    rc = prompt_ids(t, &ids, &n, err);
     if (rc) goto out;
     sampling_options(&t->sampling, &o);
     rc = ew_sampler_new(&sampler, t->model, &o, err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A conversation with a model: the turns so far, the session that holds them, and one answer more.
- * A prompt on the command line is a conversation of one turn; a chat is many. */
+ * A prompt on the command line is a conversation of one turn; a chat is many. Without a chat form
+ * there are no turns but one text, to which both sides add. */
 #ifndef EW_CLI_TALK_H
 #define EW_CLI_TALK_H
 
+#include "base/file.h"
 #include "base/str.h"
 #include "cli/sampling.h"
 #include "cli/setup.h"
@@ -27,11 +29,13 @@ typedef struct {
     ew_engine *engine;
     ew_model *model;
     ew_session *session;
-    ew_chat_form form; /* EW_CHAT_NONE: prompts go to the model as they are */
+    ew_chat_form form; /* EW_CHAT_NONE: the model goes on with raw as it stands */
     char *system;      /* system message; NULL: none */
     turn *turns;
     size_t n_turn;
-    char **kept; /* n_kept strings that options borrow and that live as long as this */
+    strbuf raw;     /* without a form, all of the text; any bytes */
+    file_lock lock; /* of the file that --session names */
+    char **kept;    /* n_kept strings that options borrow and that live as long as this */
     size_t n_kept;
     uint64_t t_load_us;
     bool is_verbose;
@@ -48,8 +52,16 @@ ew_status talk_new_session(talk *t, ew_error *err);
 /* A copy of text that lives as long as t; NULL: out of memory. */
 const char *talk_keep(talk *t, const char *text, size_t n);
 ew_status talk_set_system(talk *t, const char *text, ew_error *err); /* NULL or "": none */
+/* A turn more or, without a chat form, more text. */
 ew_status talk_add(talk *t, bool is_user, const char *text, size_t n, ew_error *err);
-void talk_drop(talk *t, size_t n_keep); /* forgets turns from n_keep on */
+
+/* How much has been said. */
+typedef struct {
+    size_t n_turn, n_raw;
+} talk_mark;
+
+talk_mark talk_now(const talk *t);
+void talk_back(talk *t, talk_mark to); /* forgets what was said since; {0}: all */
 
 typedef struct {
     strbuf text;
@@ -61,9 +73,9 @@ typedef struct {
 
 void answer_fini(answer *a);
 
-/* Has the model go on after a prompt: in a chat form, the turns so far, whose last one is the
- * user's; otherwise the text given. The answer goes to stream (NULL: nowhere) as it comes. Ctrl-C
- * ends it with EW_STOP_CANCEL. The turns are not changed. */
-ew_status talk_answer(talk *t, str raw_text, FILE *stream, answer *out, ew_error *err);
+/* Has the model go on: in a chat form after the turns so far, whose last one is the user's;
+ * otherwise after the text so far. The answer goes to stream (NULL: nowhere) as it comes. Ctrl-C
+ * ends it with EW_STOP_CANCEL. It is not added to what was said. */
+ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err);
 
 #endif

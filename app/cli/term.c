@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,11 @@ int say_failure(const char *fmt, ...) {
     say("", fmt, ap);
     va_end(ap);
     return EXIT_RUNTIME;
+}
+
+int say_write_error(int write_errno) {
+    if (write_errno == EPIPE) return EXIT_SIGPIPE;
+    return say_failure("standard output: %s", strerror(write_errno));
 }
 
 void say_warning(const char *fmt, ...) {

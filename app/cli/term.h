@@ -12,6 +12,8 @@
 /* "edgewise: SENTENCE" on standard error; returns EXIT_RUNTIME. */
 int say_error(const ew_error *err);
 int say_failure(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Standard output can't be written; nothing is said of a reader that has gone. The exit status. */
+int say_write_error(int write_errno);
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "edgewise: SENTENCE", neither an error nor a warning. */
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

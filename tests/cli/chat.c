@@ -5,6 +5,7 @@
 #include "tests/support/pty.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,13 @@
 static char home[64], model[128];
 static const char *program;
 static pty chat; /* large */
+
+static const char *in_home(const char *name) {
+    static char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", home, name);
+    return path;
+}
 
 static int make_home(void **state) {
     const char *b = getenv("B");
@@ -48,14 +56,22 @@ static int remove_home(void **state) {
     return system(command);
 }
 
-/* Starts a chat whose answers have n_predict tokens. */
-static void start(const char *n_predict) {
-    const char *const argv[] = {program,  "run", model, "-n", n_predict,        "-c", "40000",
-                                "--temp", "0",   "-t",  "1",  "--memory-limit", "0",  NULL};
+/* Starts a chat whose answers have n_predict tokens; how: an option more, or NULL. */
+static void start_session(const char *n_predict, const char *how, const char *greeting) {
+    const char *const argv[] = {
+        program, "run",       model,        "-n", n_predict, "-c",
+        "40000", "--temp",    "0",          "-t", "1",       "--memory-limit",
+        "0",     "--session", in_home("s"), how,  NULL};
 
     assert_true(pty_start(&chat, argv));
-    assert_true(pty_wait(&chat, "ChatML form"));
+    assert_true(pty_wait(&chat, greeting));
     assert_true(pty_wait(&chat, PROMPT));
+    assert_true(pty_wait_editing(&chat, true));
+}
+
+static void start(const char *n_predict) {
+    unlink(in_home("s"));
+    start_session(n_predict, NULL, "ChatML form");
 }
 
 /* Types a line and waits for what it brings about. */
@@ -64,6 +80,7 @@ static void say(const char *line, const char *answer) {
     pty_type(&chat, "\r");
     assert_true(pty_wait(&chat, answer));
     assert_true(pty_wait(&chat, PROMPT));
+    assert_true(pty_wait_editing(&chat, true));
 }
 
 /* Types a message that is answered with figures; whether some of the prompt was there already. */
@@ -74,11 +91,21 @@ static bool is_cached(const char *line) {
     pty_type(&chat, "\r");
     assert_true(pty_wait(&chat, " cached"));
     assert_true(pty_wait(&chat, PROMPT));
+    assert_true(pty_wait_editing(&chat, true));
     return !strstr(chat.shown + from, ", 0 cached");
 }
 
+/* Keys that end with Ctrl-C while a line is edited. */
+static void press_interrupt(const char *keys, const char *answer) {
+    pty_type(&chat, keys);
+    assert_true(pty_wait(&chat, answer));
+    assert_true(pty_wait(&chat, PROMPT));
+    assert_true(pty_wait_editing(&chat, true));
+}
+
 static void leave(void) {
-    assert_true(pty_press(&chat, "\004", "\r\n"));
+    pty_type(&chat, "\004");
+    assert_true(pty_wait(&chat, "\r\n"));
     assert_int_equal(pty_end(&chat), 0);
 }
 
@@ -112,18 +139,16 @@ static void test_three_quotes_hold_several_lines(void **state) {
     say("/show system", "one\r\ntwo\r\n");
     pty_type(&chat, "\"\"\"never mind\r");
     assert_true(pty_wait(&chat, "... "));
-    pty_type(&chat, "\003");
-    assert_true(pty_wait(&chat, PROMPT));
+    assert_true(pty_wait_editing(&chat, true));
+    press_interrupt("\003", "^C");
     leave();
 }
 
 static void test_interrupt_stops_the_answer_and_nothing_else(void **state) {
     (void)state;
     start("-1");
-    assert_true(pty_press(&chat, "\003", "/bye to leave"));
-    assert_true(pty_wait(&chat, PROMPT));
-    pty_type(&chat, "half a line\003");
-    assert_true(pty_wait(&chat, PROMPT));
+    press_interrupt("\003", "/bye to leave");
+    press_interrupt("half a line\003", "^C");
     say("/set parameter ignore_eos true", "Set parameter");
     say("/set verbose", "on");
     pty_type(&chat, "go on for ever\r");
@@ -160,17 +185,57 @@ static void test_saved_conversations_come_back(void **state) {
     start("8");
     say("/set parameter ignore_eos true", "Set parameter");
     say("hello", "--n-predict");
-    snprintf(line, sizeof line, "/save %s/talk", home);
+    snprintf(line, sizeof line, "/save %s", in_home("talk"));
     say(line, "Saved to");
     say("/clear", "forgotten");
-    snprintf(line, sizeof line, "/load %s/talk", home);
+    snprintf(line, sizeof line, "/load %s", in_home("talk"));
     say(line, "2 messages");
     say("/set verbose", "on");
     assert_true(is_cached("go on"));
     say("/load /nonexistent", "No such file");
     leave();
-    snprintf(line, sizeof line, "%s/talk.kv", home);
-    assert_int_equal(stat(line, &st), 0);
+    assert_int_equal(stat(in_home("talk.kv"), &st), 0);
+}
+
+static void test_without_a_form_the_text_goes_on_and_is_saved(void **state) {
+    (void)state;
+    unlink(in_home("s"));
+    start_session("8", "--raw", "added to the text so far");
+    say("/set parameter ignore_eos true", "Set parameter");
+    say("/set verbose", "on");
+    assert_false(is_cached("one"));
+    assert_true(is_cached(" two"));
+    leave();
+    start_session("8", "--raw", "added to the text so far");
+    say("/set verbose", "on");
+    assert_true(is_cached(" three"));
+    say("/clear", "forgotten");
+    assert_false(is_cached("four"));
+    leave();
+    start_session("8", "--raw", "added to the text so far");
+    say("/load /nonexistent", "No such file");
+    leave();
+    assert_int_equal(system("grep -q '\"text\": \"four' \"$HOME/s\""), 0);
+}
+
+static void test_a_signal_ends_it_and_the_session_is_saved(void **state) {
+    struct stat st;
+
+    (void)state;
+    start("8");
+    say("/set parameter ignore_eos true", "Set parameter");
+    say("hello", "--n-predict");
+    assert_int_equal(kill(chat.pid, SIGTERM), 0);
+    assert_true(pty_wait_editing(&chat, false));
+    assert_int_equal(pty_end(&chat), 143);
+    assert_int_equal(stat(in_home("s.kv"), &st), 0);
+    start_session("-1", "--ignore-eos", "ChatML form");
+    pty_type(&chat, "go on for ever\r");
+    assert_true(pty_wait(&chat, "for ever\r\n"));
+    assert_true(pty_wait_bytes(&chat, 50));
+    assert_int_equal(kill(chat.pid, SIGHUP), 0);
+    assert_int_equal(pty_end(&chat), 129);
+    assert_int_equal(system("test $(grep -c '\"role\"' \"$HOME/s\") = 4"), 0);
 }
 
 static void test_a_full_context_is_said(void **state) {
@@ -224,6 +289,8 @@ int main(void) {
         cmocka_unit_test(test_interrupt_stops_the_answer_and_nothing_else),
         cmocka_unit_test(test_interrupt_outside_a_chat_ends_with_130),
         cmocka_unit_test(test_saved_conversations_come_back),
+        cmocka_unit_test(test_without_a_form_the_text_goes_on_and_is_saved),
+        cmocka_unit_test(test_a_signal_ends_it_and_the_session_is_saved),
         cmocka_unit_test(test_a_full_context_is_said),
         cmocka_unit_test(test_wrong_parameters_are_refused),
         cmocka_unit_test(test_history_is_kept_unless_refused),

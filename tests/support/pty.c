@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    WAIT_MS = 10000,
-    PRESS_MS = 500
+    WAIT_MS = 120000
 };
 
 static void become(int slave, const char *const *argv) {
@@ -77,8 +77,8 @@ static long now_ms(void) {
     return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static bool wait_for(pty *p, const char *text, int ms) {
-    const long until = now_ms() + ms;
+static bool wait_for(pty *p, const char *text) {
+    const long until = now_ms() + WAIT_MS;
 
     for (;;) {
         const char *at = strstr(p->shown + p->seen, text);
@@ -97,15 +97,21 @@ static bool in_vain(const pty *p, const char *text) {
 }
 
 bool pty_wait(pty *p, const char *text) {
-    return wait_for(p, text, WAIT_MS) || in_vain(p, text);
+    return wait_for(p, text) || in_vain(p, text);
 }
 
-bool pty_press(pty *p, const char *keys, const char *text) {
-    for (int i = 0; i < WAIT_MS / PRESS_MS; i++) {
-        pty_type(p, keys);
-        if (wait_for(p, text, PRESS_MS)) return true;
-    }
-    return in_vain(p, text);
+/* The modes are those of the program's end. */
+static bool is_edited(const pty *p) {
+    struct termios t;
+
+    return tcgetattr(p->fd, &t) == 0 && !(t.c_lflag & ISIG);
+}
+
+bool pty_wait_editing(pty *p, bool is_editing) {
+    const long until = now_ms() + WAIT_MS;
+
+    while (is_edited(p) != is_editing && now_ms() < until) take(p, 10);
+    return is_edited(p) == is_editing;
 }
 
 bool pty_wait_bytes(pty *p, size_t n) {

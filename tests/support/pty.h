@@ -18,12 +18,13 @@ typedef struct {
 /* argv ends with NULL. The terminal has 100 columns, TERM is "dumb". */
 bool pty_start(pty *p, const char *const *argv);
 void pty_type(pty *p, const char *keys); /* "\003" is Ctrl-C, "\r" Enter */
-/* Waits up to ten seconds until text is shown after what was waited for before. */
+/* Waits until text is shown after what was waited for before. The limit of this and of all that
+ * wait here, two minutes, is there for programs that hang and never reached on a slow machine. */
 bool pty_wait(pty *p, const char *text);
-/* Types keys again and again, twice a second, until text is shown: for a key that may come while
- * the terminal is changing hands. */
-bool pty_press(pty *p, const char *keys, const char *text);
-/* Waits as long until n bytes more are shown, whatever they are. */
+/* Waits until the terminal is as a line editor has it, where Ctrl-C is a key and no signal, or is
+ * as a shell wants it. */
+bool pty_wait_editing(pty *p, bool is_editing);
+/* Waits until n bytes more are shown, whatever they are. */
 bool pty_wait_bytes(pty *p, size_t n);
 /* Waits for the end of the program: its exit status, or -1 when it does not end or was killed. */
 int pty_end(pty *p);
