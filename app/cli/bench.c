@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/pick.h"
 #include "cli/print.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ static const option bench_options[] = {
     {"-d --n-depth", "N,...", "tokens that are in the cache before (0)", OPT_INTS,
      offsetof(bench_args, depth), 0, MAX_TOKENS, NULL},
     {"-t --threads", "N,...", "numbers of threads (the physical cores this process may use)",
-     OPT_INTS, offsetof(bench_args, threads), 1, 1024, NULL},
+     OPT_INTS, offsetof(bench_args, threads), 1, THREADS_MAX, NULL},
     {"-r --repetitions", "N", "measured runs of each test, after one to warm up (5)", OPT_INT,
      offsetof(bench_args, n_rep), 1, MAX_REPS, NULL},
     {"--no-probe", NULL, "don't measure the memory's read bandwidth", OPT_FLAG,
@@ -154,6 +155,20 @@ static void fill_in(bench_args *a) {
         a->pair[a->n_pair++] = (bench_pair){a->prompt.v[0], a->gen.v[0]};
 }
 
+static int measure(const bench_args *a, const char *path) {
+    bench *b = mem_array(1, sizeof *b);
+    int status;
+
+    if (!b) return say_no_memory();
+    b->args = a;
+    b->path = path;
+    status = list_tests(b) ? bench_run(b) : say_no_memory();
+    if (status == EXIT_OK) status = bench_report(b);
+    bench_fini(b);
+    mem_free(b);
+    return status;
+}
+
 int cmd_bench(int argc, char **argv) {
     bench_args a = {.prompt = {{512}, 1}, .gen = {{128}, 1}, .depth = {{0}, 1}, .n_rep = 5};
     const option_group groups[] = {
@@ -170,7 +185,7 @@ int cmd_bench(int argc, char **argv) {
                      .n_group = 2,
                      .min_args = 1,
                      .max_args = 1};
-    bench *b;
+    char *path;
     int status;
 
     engine_args_defaults(&a.engine);
@@ -179,13 +194,8 @@ int cmd_bench(int argc, char **argv) {
     fill_in(&a);
     if (count_tests(&a) == 0)
         return usage_error(&u, "nothing to measure: -p, -n and -pg are empty");
-    b = mem_array(1, sizeof *b);
-    if (!b) return say_no_memory();
-    b->args = &a;
-    b->path = argv[0];
-    status = list_tests(b) ? bench_run(b) : say_no_memory();
-    if (status == EXIT_OK) status = bench_report(b);
-    bench_fini(b);
-    mem_free(b);
+    path = pick_model(argv[0], false, &status);
+    if (path) status = measure(&a, path);
+    mem_free(path);
     return status;
 }

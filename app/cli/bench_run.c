@@ -269,7 +269,10 @@ static int run_tests(bench *b, int32_t n_threads) {
     ea.threads = n_threads;
     status = setup_open(&ea, b->path, false, &r.engine, &r.model);
     if (status) return status;
-    if (b->load_us == 0) b->load_us = clock_us() - start;
+    if (b->load_us == 0) { /* the first of all numbers of threads */
+        b->load_us = clock_us() - start;
+        setup_warn_of_window(r.model, tokens_needed(b));
+    }
     take_identity(&r);
     rc = open_rig(&r, &err);
     for (size_t i = 0; rc == EW_OK && i < b->n_test; i++)

@@ -48,6 +48,10 @@ ew_status input_file(char **out, size_t *n, const char *path, ew_error *err) {
     return file_read(out, n, path, INPUT_MAX_BYTES, err);
 }
 
+unsigned input_flags(bool no_bos, bool parse_special) {
+    return (no_bos ? 0 : EW_TOK_ADD_SPECIAL) | (parse_special ? EW_TOK_PARSE_SPECIAL : 0);
+}
+
 static bool is_between(char c) {
     return c == ' ' || c == ',' || c == '\n' || c == '\r' || c == '\t';
 }

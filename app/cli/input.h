@@ -17,4 +17,7 @@ ew_status input_file(char **out, size_t *n, const char *path, ew_error *err);
 /* Token ids (mem_free) from a JSON array, or from numbers with white space or commas between. */
 ew_status input_ids(int32_t **out, size_t *n, const char *text, size_t text_n, ew_error *err);
 
+/* EW_TOK_* for --no-bos and --special. */
+unsigned input_flags(bool no_bos, bool parse_special);
+
 #endif

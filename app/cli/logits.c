@@ -173,6 +173,7 @@ static int run(const logits_args *a, const engine_args *engine_a, ew_model *m, c
     v.n_top = a->top && (uint64_t)a->top < n_vocab ? (size_t)a->top : n_vocab;
     setup_session_options(engine_a, &o);
     if (!engine_a->ctx_size && n < UINT32_MAX) o.ctx_tokens = (uint32_t)n; /* all that is needed */
+    setup_warn_of_window(m, o.ctx_tokens);
     v.order = mem_array(n_vocab, sizeof *v.order);
     if (a->json) v.json = json_array();
     if (!v.order || (a->json && !v.json))
@@ -191,8 +192,7 @@ static int run(const logits_args *a, const engine_args *engine_a, ew_model *m, c
 /* The tokens of the argument or of standard input. */
 static ew_status take_tokens(const logits_args *a, const ew_model *m, const char *arg,
                              int32_t **ids, size_t *n, ew_error *err) {
-    const unsigned flags =
-        (a->no_bos ? 0 : EW_TOK_ADD_SPECIAL) | (a->special ? EW_TOK_PARSE_SPECIAL : 0);
+    const unsigned flags = input_flags(a->no_bos, a->special);
     char *text = NULL;
     size_t text_n = 0;
     ew_status rc = input_text(&text, &text_n, arg, err);

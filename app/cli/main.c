@@ -7,6 +7,7 @@
 #include "edgewise.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
@@ -104,9 +105,17 @@ static void use_utf8(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "en_US.UTF-8");
 }
 
+/* Where we were started without standard files, the first that are opened would take their numbers,
+ * and be read and written as them. What stands there in their place refuses what they are for. */
+static void fill_standard_files(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
     int status;
 
+    fill_standard_files();
     /* A reader that goes away ends us quietly, also where a parent had the signal ignored. */
     signal(SIGPIPE, SIG_DFL);
     use_utf8();

@@ -119,6 +119,11 @@ void text_list_fini(text_list *l) {
 static ew_status store(const option *o, void *base, const char *value, ew_error *err) {
     void *at = (char *)base + o->off;
 
+    if (o->parse) {
+        const ew_status rc = o->parse(at, value, err);
+
+        if (rc || o->kind == OPT_CALL) return rc;
+    }
     switch (o->kind) {
     case OPT_FLAG:
         *(bool *)at = true;
@@ -138,7 +143,7 @@ static ew_status store(const option *o, void *base, const char *value, ew_error 
     case OPT_INTS:
         return parse_ints(o, value, at, err);
     case OPT_CALL:
-        return o->parse(at, value, err);
+        break;
     }
     return EW_EINVAL;
 }

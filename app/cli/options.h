@@ -30,7 +30,8 @@ typedef struct {
     option_kind kind;
     size_t off;      /* of the member in the group's struct */
     double min, max; /* INT, INTS, REAL */
-    /* CALL: at is the member. On failure the sentence says what was expected. */
+    /* CALL: stores value in the member, at. Others, where it is not NULL: refuses values that the
+     * kind and min..max would let pass. On failure the sentence says what was expected. */
     ew_status (*parse)(void *at, const char *value, ew_error *err);
 } option;
 

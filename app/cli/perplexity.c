@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/pick.h"
 #include "cli/print.h"
 #include "cli/score.h"
 #include "cli/setup.h"
@@ -181,16 +182,13 @@ static ew_status check_vocabulary(const job *j, ew_error *err) {
     return EW_OK;
 }
 
-static ew_status open_base(job *j, ew_engine *e, const engine_args *a, ew_error *err) {
+static ew_status open_base(job *j, const char *path, ew_engine *e, const engine_args *a,
+                           ew_error *err) {
     ew_model_options o;
     ew_status rc;
 
-    ew_model_defaults(&o);
-    o.no_mmap = a->no_mmap;
-    o.pack = a->pack;
-    o.lock = a->lock;
-    o.float_activations = a->is_float;
-    rc = ew_model_open(&j->base, e, j->args->base, &o, err);
+    setup_model_options(a, &o);
+    rc = ew_model_open(&j->base, e, path, &o, err);
     return rc ? rc : check_vocabulary(j, err);
 }
 
@@ -302,16 +300,13 @@ static int report(job *j, const char *path) {
     return print_json(root);
 }
 
-static int run(job *j, ew_engine *e, const engine_args *a, const char *path) {
-    ew_model_info info = {.size = sizeof info};
+/* base: the file to compare with, or NULL. */
+static int run(job *j, ew_engine *e, const engine_args *a, const char *path, const char *base) {
     ew_error err = {0};
 
-    ew_model_info_get(j->model, &info);
     j->window = a->ctx_size ? (size_t)a->ctx_size : WINDOW;
-    if (info.ctx_train && j->window > info.ctx_train)
-        say_warning("windows of %zu tokens, the model was trained for %u", j->window,
-                    info.ctx_train);
-    if (cut_text(j, &err) || (j->args->base && open_base(j, e, a, &err)) || prepare(j, a, &err) ||
+    setup_warn_of_window(j->model, j->window);
+    if (cut_text(j, &err) || (base && open_base(j, base, e, a, &err)) || prepare(j, a, &err) ||
         score_all(j, &err))
         return say_error(&err);
     return report(j, path);
@@ -338,6 +333,7 @@ int cmd_perplexity(int argc, char **argv) {
     job j = {.args = &args};
     ew_engine *engine = NULL;
     ew_error err = {0};
+    char *base = NULL;
     int status;
 
     engine_args_defaults(&engine_a);
@@ -347,8 +343,10 @@ int cmd_perplexity(int argc, char **argv) {
         return usage_error(&u, "-c: windows of at least %d tokens are needed", WINDOW_MIN);
     /* The text first: a model may take long to load. */
     if (input_file(&j.text, &j.text_n, args.file, &err)) return say_error(&err);
-    status = setup_open(&engine_a, argv[0], false, &engine, &j.model);
-    if (status == EXIT_OK) status = run(&j, engine, &engine_a, argv[0]);
+    if (args.base) base = pick_model(args.base, false, &status);
+    if (base || !args.base) status = setup_open(&engine_a, argv[0], false, &engine, &j.model);
+    if (status == EXIT_OK) status = run(&j, engine, &engine_a, argv[0], base);
+    mem_free(base);
     job_fini(&j);
     setup_close(engine, j.model);
     return status;

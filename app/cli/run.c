@@ -66,14 +66,14 @@ static void drop_line_end(strbuf *b) {
     if (b->n && b->p[b->n - 1] == '\r') b->n--;
 }
 
-static ew_status read_stdin(strbuf *out, ew_error *err) {
+static ew_status read_stdin(strbuf *out, bool is_needed, ew_error *err) {
     char buf[1 << 16];
 
     for (;;) {
         const ssize_t n = read(STDIN_FILENO, buf, sizeof buf);
 
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EBADF) return EW_OK; /* started without one */
+        if (n < 0 && errno == EBADF && !is_needed) return EW_OK; /* started without one */
         if (n < 0) return fail_errno(err, "standard input");
         if (n == 0) break;
         strbuf_add(out, buf, (size_t)n);
@@ -107,7 +107,7 @@ static ew_status collect_prompt(const run_args *a, int argc, char **argv, strbuf
     if (a->file)
         rc = read_file(out, a->file, err);
     else if (!a->prompt && !term_is_tty(stdin))
-        rc = read_stdin(out, err);
+        rc = read_stdin(out, argc < 2, err);
     if (rc) return rc;
     if (a->prompt) {
         if (out->n) strbuf_puts(out, " ");

@@ -21,7 +21,7 @@ static ew_status parse_bias(void *at, const char *value, ew_error *err) {
     id = strtol(value, NULL, 10);
     bias = strtod(sign, &end);
     if (digits == 0 || digits > 9 || (*sign != '+' && *sign != '-') || *end || end == sign ||
-        isnan(bias))
+        isnan(bias) || bias == (double)INFINITY)
         return fail(err, EW_EINVAL, "expected a token id and a signed number, such as 15043+1.5");
     v = mem_resize(l->v, l->n + 1, sizeof *v);
     if (!v) return fail(err, EW_ENOMEM, "out of memory");
@@ -29,6 +29,23 @@ static ew_status parse_bias(void *at, const char *value, ew_error *err) {
     l->v[l->n++] = (ew_logit_bias){(int32_t)id, (float)bias};
     return EW_OK;
 }
+
+static ew_status check_mirostat(void *at, const char *value, ew_error *err) {
+    int64_t v;
+
+    (void)at;
+    if (!parse_int(value, &v) || v != 1) return EW_OK; /* what else is wrong is said elsewhere */
+    return fail(err, EW_EINVAL, "expected 0 or 2");
+}
+
+static ew_status check_text(void *at, const char *value, ew_error *err) {
+    (void)at;
+    return *value ? EW_OK : fail(err, EW_EINVAL, "expected a text that is not empty");
+}
+
+enum {
+    LAST_N_MAX = 1 << 20 /* the engine's, as are the other bounds that are not for good sense */
+};
 
 #define AT(member) offsetof(sampling_args, member)
 
@@ -38,7 +55,7 @@ static const option sampling_table[] = {
      "the context is full (-1)",
      OPT_INT, AT(n_predict), -1, 9e15, NULL},
     {"--stop", "TEXT", "ends the answer where TEXT comes up; repeatable", OPT_LIST, AT(stop), 0, 0,
-     NULL},
+     check_text},
     {"--temp --temperature", "T", "0: always the most likely token (0.8)", OPT_REAL, AT(temp), 0,
      1000, NULL},
     {"--top-k", "N", "choose among the N most likely; 0: off (40)", OPT_INT, AT(top_k), 0,
@@ -50,29 +67,29 @@ static const option sampling_table[] = {
     {"--typical --typical-p", "P", "locally typical sampling; 1: off (1)", OPT_REAL, AT(typical_p),
      0, 1, NULL},
     {"--repeat-penalty", "X", "divide the logits of repeated tokens; 1: off (1)", OPT_REAL,
-     AT(repeat_penalty), 0, 1000, NULL},
+     AT(repeat_penalty), 0.001, 1000, NULL},
     {"--repeat-last-n", "N", "tokens the penalties look at; 0: none, -1: all (64)", OPT_INT,
-     AT(repeat_last_n), -1, 2147483647, NULL},
+     AT(repeat_last_n), -1, LAST_N_MAX, NULL},
     {"--presence-penalty", "X", "subtract from tokens that occurred (0)", OPT_REAL,
      AT(presence_penalty), -100, 100, NULL},
     {"--frequency-penalty", "X", "subtract for each occurrence (0)", OPT_REAL,
      AT(frequency_penalty), -100, 100, NULL},
     {"--dry-multiplier", "X", "penalty on repeated sequences (DRY); 0: off (0)", OPT_REAL,
      AT(dry_multiplier), 0, 1000, NULL},
-    {"--dry-base", "X", "its growth with each repeated token (1.75)", OPT_REAL, AT(dry_base), 0,
+    {"--dry-base", "X", "its growth with each repeated token (1.75)", OPT_REAL, AT(dry_base), 1,
      1000, NULL},
     {"--dry-allowed-length", "N", "longest repetition without penalty (2)", OPT_INT,
      AT(dry_allowed_length), 0, 2147483647, NULL},
     {"--dry-penalty-last-n", "N", "tokens DRY looks at; -1: all (-1)", OPT_INT, AT(dry_last_n), -1,
-     2147483647, NULL},
+     LAST_N_MAX, NULL},
     {"--dry-sequence-breaker", "TEXT", "text that ends a sequence; repeatable (\\n : \" *)",
-     OPT_LIST, AT(dry_breakers), 0, 0, NULL},
+     OPT_LIST, AT(dry_breakers), 0, 0, check_text},
     {"--xtc-probability", "P", "chance of leaving out the likeliest (XTC); 0: off (0)", OPT_REAL,
      AT(xtc_probability), 0, 1, NULL},
     {"--xtc-threshold", "P", "those with at least this probability (0.1)", OPT_REAL,
      AT(xtc_threshold), 0, 1, NULL},
     {"--mirostat", "N", "0: off, 2: version 2, in place of the cut-offs above (0)", OPT_INT,
-     AT(mirostat), 0, 2, NULL},
+     AT(mirostat), 0, 2, check_mirostat},
     {"--mirostat-ent --mirostat-tau", "X", "its target entropy (5)", OPT_REAL, AT(mirostat_tau), 0,
      1000, NULL},
     {"--mirostat-lr --mirostat-eta", "X", "its learning rate (0.1)", OPT_REAL, AT(mirostat_eta), 0,

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/setup.h"
 
+#include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/pick.h"
 #include "cli/term.h"
+
+#include <unistd.h>
 
 static ew_status parse_kv_type(void *at, const char *value, ew_error *err) {
     if (ew_kv_type_parse(value, at)) return EW_OK;
@@ -20,7 +24,7 @@ static const option engine_options[] = {
      "(the smaller of 8192 and what the model was trained for)",
      OPT_INT, offsetof(engine_args, ctx_size), 1, 16777216, NULL},
     {"-t --threads --num-thread", "N", "threads (the physical cores this process may use)", OPT_INT,
-     offsetof(engine_args, threads), 1, 1024, NULL},
+     offsetof(engine_args, threads), 1, THREADS_MAX, NULL},
     {"-b -ub --batch-size --ubatch-size --chunk", "N",
      "tokens of a prompt evaluated together (512)", OPT_INT, offsetof(engine_args, chunk), 1, 65536,
      NULL},
@@ -67,6 +71,14 @@ uint64_t memory_limit_auto(const ew_machine *m) {
     return limit;
 }
 
+static void warn_of_threads(int64_t n) {
+    const long n_cpu = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (n_cpu > 0 && n > n_cpu)
+        say_warning("%lld threads take turns on %ld processors, which is slower than %ld threads",
+                    (long long)n, n_cpu, n_cpu);
+}
+
 static ew_status open_engine(const engine_args *a, ew_engine **out, ew_error *err) {
     ew_engine_options o;
 
@@ -75,6 +87,7 @@ static ew_status open_engine(const engine_args *a, ew_engine **out, ew_error *er
     o.cpu_mask = a->cpu_mask;
     o.memory_limit = a->memory_limit;
     o.log = say_engine_log;
+    warn_of_threads(a->threads);
     if (a->memory_limit == MEMORY_AUTO) {
         ew_machine m = {.size = sizeof m};
 
@@ -89,29 +102,56 @@ static bool show_share(void *ctx, float share) {
     return true;
 }
 
-int setup_open(const engine_args *a, const char *path, bool vocab_only, ew_engine **engine,
-               ew_model **model) {
+void setup_model_options(const engine_args *a, ew_model_options *out) {
+    ew_model_defaults(out);
+    out->no_mmap = a->no_mmap;
+    out->pack = a->pack;
+    out->lock = a->lock;
+    out->float_activations = a->is_float;
+}
+
+static ew_status open_model(const engine_args *a, const char *path, bool vocab_only, ew_engine *e,
+                            ew_model **out, ew_error *err) {
     ew_model_options o;
     progress bar;
-    ew_error err = {0};
+    ew_status rc;
 
-    *model = NULL;
-    if (open_engine(a, engine, &err)) return say_error(&err);
-    ew_model_defaults(&o);
-    o.no_mmap = a->no_mmap;
-    o.pack = a->pack;
-    o.lock = a->lock;
+    setup_model_options(a, &o);
     o.vocab_only = vocab_only;
-    o.float_activations = a->is_float;
     o.progress = show_share;
     o.progress_ctx = &bar;
     progress_start(&bar, "loading");
-    ew_model_open(model, *engine, path, &o, &err);
+    rc = ew_model_open(out, e, path, &o, err);
     progress_end(&bar);
-    if (*model) return EXIT_OK;
+    return rc;
+}
+
+int setup_open(const engine_args *a, const char *name, bool vocab_only, ew_engine **engine,
+               ew_model **model) {
+    ew_error err = {0};
+    ew_status rc;
+    int status;
+    char *path = pick_model(name, false, &status);
+
+    *engine = NULL;
+    *model = NULL;
+    if (!path) return status;
+    rc = open_engine(a, engine, &err);
+    if (!rc) rc = open_model(a, path, vocab_only, *engine, model, &err);
+    mem_free(path);
+    if (!rc) return EXIT_OK;
     ew_engine_free(*engine);
     *engine = NULL;
     return say_error(&err);
+}
+
+void setup_warn_of_window(const ew_model *m, size_t n_tokens) {
+    ew_model_info info = {.size = sizeof info};
+
+    ew_model_info_get(m, &info);
+    if (info.ctx_train && n_tokens > info.ctx_train)
+        say_warning("a context of %zu tokens is more than the %u the model was trained for",
+                    n_tokens, info.ctx_train);
 }
 
 void setup_close(ew_engine *engine, ew_model *model) {

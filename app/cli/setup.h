@@ -17,6 +17,10 @@ typedef struct {
 
 #define MEMORY_AUTO UINT64_MAX
 
+enum {
+    THREADS_MAX = 512
+};
+
 void engine_args_defaults(engine_args *a);
 option_group engine_args_group(engine_args *a);
 
@@ -25,12 +29,16 @@ option_group engine_args_group(engine_args *a);
  * now. 0 where the system doesn't tell. */
 uint64_t memory_limit_auto(const ew_machine *m);
 
-/* Engine and model, with a progress bar. On failure both are NULL, the sentence is said, and the
- * exit status is returned. */
-int setup_open(const engine_args *a, const char *path, bool vocab_only, ew_engine **engine,
+/* Engine and model, with a progress bar. name is a file or a model found in the usual places (see
+ * pick.h). On failure both are NULL, the sentence is said, and the exit status is returned. */
+int setup_open(const engine_args *a, const char *name, bool vocab_only, ew_engine **engine,
                ew_model **model);
 void setup_close(ew_engine *engine, ew_model *model); /* NULLs are fine */
 
+/* Models get worse, often much, beyond the window they were trained with: says so. */
+void setup_warn_of_window(const ew_model *m, size_t n_tokens);
+
+void setup_model_options(const engine_args *a, ew_model_options *out);
 void setup_session_options(const engine_args *a, ew_session_options *out);
 
 #endif

@@ -4,8 +4,11 @@
  * every well-formed file; what can't be said of an unknown architecture is left out. */
 #include "cli/show.h"
 
+#include "base/mem.h"
+
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/pick.h"
 #include "cli/print.h"
 #include "cli/term.h"
 
@@ -127,10 +130,8 @@ static ew_status gather(show *s, ew_error *err) {
     eo.cpu_mask = s->args->engine.cpu_mask;
     rc = ew_engine_new(&s->engine, &eo, err);
     if (rc) return rc;
-    ew_model_defaults(&mo);
+    setup_model_options(&s->args->engine, &mo);
     mo.vocab_only = true;
-    mo.pack = s->args->engine.pack;
-    mo.float_activations = s->args->engine.is_float;
     if (ew_model_open(&s->model, s->engine, s->path, &mo, &s->vocab_error) == EW_OK) {
         ew_model_info info = {.size = sizeof info};
 
@@ -424,11 +425,14 @@ int cmd_show(int argc, char **argv) {
                      .max_args = 1};
     show s = {.args = &a};
     ew_error err = {0};
+    char *path;
     int status;
 
     engine_args_defaults(&a.engine);
     if (!options_parse(&u, &argc, argv, &status)) return status;
-    s.path = argv[0];
+    path = pick_model(argv[0], false, &status);
+    if (!path) return status;
+    s.path = path;
     if (gather(&s, &err))
         status = say_error(&err);
     else if (a.chat_template)
@@ -436,5 +440,6 @@ int cmd_show(int argc, char **argv) {
     else
         status = a.json ? show_json(&s) : print_all(&s);
     show_fini(&s);
+    mem_free(path);
     return status;
 }

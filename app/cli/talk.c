@@ -46,16 +46,6 @@ int talk_open(talk *t, const char *path, bool is_raw) {
     return EXIT_OK;
 }
 
-/* Models get worse, often much, beyond the window they were trained with. */
-static void warn_of_window(const talk *t) {
-    ew_model_info m = {.size = sizeof m};
-
-    ew_model_info_get(t->model, &m);
-    if (m.ctx_train && ew_session_ctx(t->session) > m.ctx_train)
-        say_warning("a context of %u tokens is more than the %u the model was trained for",
-                    ew_session_ctx(t->session), m.ctx_train);
-}
-
 ew_status talk_new_session(talk *t, ew_error *err) {
     ew_session_options o;
     ew_session *s;
@@ -66,7 +56,7 @@ ew_status talk_new_session(talk *t, ew_error *err) {
     if (rc) return rc;
     ew_session_free(t->session);
     t->session = s;
-    warn_of_window(t);
+    setup_warn_of_window(t->model, ew_session_ctx(s));
     return EW_OK;
 }
 

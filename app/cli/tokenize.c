@@ -74,14 +74,13 @@ static int print_tokens_json(const ew_model *m, const int32_t *ids, size_t n) {
 }
 
 static int tokenize_text(const ew_model *m, const tokenize_args *a, const char *text, size_t n) {
-    const unsigned flags =
-        (a->no_bos ? 0 : EW_TOK_ADD_SPECIAL) | (a->special ? EW_TOK_PARSE_SPECIAL : 0);
     int32_t *ids = NULL;
     ew_error err = {0};
     size_t n_ids = 0;
     int status = EXIT_OK;
 
-    if (ew_tokenize(m, text, n, flags, &ids, &n_ids, &err)) return say_error(&err);
+    if (ew_tokenize(m, text, n, input_flags(a->no_bos, a->special), &ids, &n_ids, &err))
+        return say_error(&err);
     if (a->json)
         status = print_tokens_json(m, ids, n_ids);
     else if (a->ids_only)

@@ -27,3 +27,13 @@ run tiny:1b
 run tiny:2b || true
 cp m .lmstudio/models/pub/repo/third.gguf
 run THIRD
+
+echo 'wherever a file is taken'
+echo hi hi hi hi hi hi hi hi hi hi hi >text
+for c in 'show' 'bench -p 4 -n 0 -r 1 --no-probe --json' 'tokenize --ids' 'logits' \
+    'perplexity -f text -c 4 --kl-base tiny:1b'; do
+    "$EDGEWISE" $c tiny:1b <text >out 2>err && [ -s out ] && echo "${c%% *}" || cat err
+    "$EDGEWISE" $c tiny:2b <text 2>&1 >/dev/null || echo "= $?"
+done
+"$EDGEWISE" perplexity -f text -c 4 tiny:1b --kl-base tiny:2b 2>&1 ||
+    echo "= $?"
