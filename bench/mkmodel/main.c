@@ -9,7 +9,7 @@
 
 static const char usage[] =
     "usage: mkmodel --model NAME [--type TYPE] [--pure] [--seed N] OUT.gguf\n"
-    "       mkmodel --arch llama|qwen2 [shape] [--type TYPE] [--pure] [--seed N] OUT.gguf\n"
+    "       mkmodel --arch NAME [shape] [--type TYPE] [--pure] [--seed N] OUT.gguf\n"
     "       mkmodel --list\n"
     "Writes a GGUF model with random weights.\n"
     "  --type TYPE        a recipe (Q4_K_M, the default; F16, Q8_0, IQ4_XS, ...) or a type (Q4_K)\n"
@@ -17,7 +17,9 @@ static const char usage[] =
     "  --seed N           1 unless given; the same seed gives the same file\n"
     "Shape, with what it is unless given:\n"
     "  --layers 2  --embd 256  --heads 4  --kv-heads HEADS  --head-dim EMBD/HEADS  --ff 2*EMBD\n"
-    "  --vocab 512  --ctx 512  --rope-theta 10000  --tied  --rope-factors llama3\n"
+    "  --vocab 512  --ctx 512  --rope-theta 10000  --tied  --rope-factors llama3|long  --rot HEAD-DIM\n"
+    "  --experts 0  --experts-used 2  --ff-expert FF  --ff-shared 0\n"
+    "  --set KEY=VALUE    more metadata, without the architecture's prefix; several times\n"
     "  --vocab-kind spm|bpe|llama3|qwen2|smollm|tinyllama|mistral|r1-llama|r1-qwen\n"
     "With --model these change the named shape.\n";
 
@@ -27,6 +29,7 @@ typedef struct {
     const char *type, *out;
     bool is_pure, is_list, has_shape;
     uint64_t seed;
+    char set[512]; /* of --set; replaces that of --model */
 } options;
 
 static int complain(const char *what, const char *arg) {
@@ -52,12 +55,17 @@ static uint32_t *shape_member(mk_shape *s, const char *option) {
     if (strcmp(option, "--vocab") == 0) return &s->n_vocab;
     if (strcmp(option, "--ctx") == 0) return &s->ctx_train;
     if (strcmp(option, "--rope-theta") == 0) return &s->rope_theta;
+    if (strcmp(option, "--rot") == 0) return &s->n_rot;
+    if (strcmp(option, "--experts") == 0) return &s->n_expert;
+    if (strcmp(option, "--experts-used") == 0) return &s->n_expert_used;
+    if (strcmp(option, "--ff-expert") == 0) return &s->n_ff_expert;
+    if (strcmp(option, "--ff-shared") == 0) return &s->n_ff_shared;
     return NULL;
 }
 
 static bool set_vocab(mk_shape *s, const char *name) {
     if (strcmp(name, "bpe") == 0) { /* the architecture's usual one */
-        s->vocab = s->arch && strcmp(s->arch, "qwen2") == 0 ? MK_QWEN2 : MK_LLAMA3;
+        s->vocab = s->arch && strncmp(s->arch, "qwen", 4) == 0 ? MK_QWEN2 : MK_LLAMA3;
         return true;
     }
     for (int v = 0; v < MK_VOCAB_COUNT; v++) {
@@ -66,6 +74,12 @@ static bool set_vocab(mk_shape *s, const char *name) {
         return true;
     }
     return false;
+}
+
+static bool add_pair(options *o, const char *pair) {
+    const size_t n = strlen(o->set);
+
+    return snprintf(o->set + n, sizeof o->set - n, "%s ", pair) < (int)(sizeof o->set - n);
 }
 
 /* An option with a value; 0, or the exit status after saying what is wrong. */
@@ -87,14 +101,18 @@ static int set_value(options *o, const char *option, const char *value) {
         o->shape = *s;
         o->has_shape = true;
     } else if (strcmp(option, "--arch") == 0) {
-        if (strcmp(value, "llama") != 0 && strcmp(value, "qwen2") != 0)
-            return complain("no such architecture", value);
+        if (!mk_arch_find(value)) return complain("no such architecture", value);
         o->shape.arch = value;
-        o->shape.has_qkv_bias = strcmp(value, "qwen2") == 0;
         o->has_shape = true;
     } else if (strcmp(option, "--rope-factors") == 0) {
-        if (strcmp(value, "llama3") != 0) return complain(option, value);
-        o->shape.rope_factor = 8;
+        if (strcmp(value, "llama3") != 0 && strcmp(value, "long") != 0)
+            return complain(option, value);
+        if (value[1] == 'l')
+            o->shape.rope_factor = 8;
+        else
+            o->shape.has_long_factors = true;
+    } else if (strcmp(option, "--set") == 0) {
+        if (!strchr(value, '=') || !add_pair(o, value)) return complain(option, value);
     } else if (strcmp(option, "--vocab-kind") == 0) {
         if (!set_vocab(&o->shape, value)) return complain(option, value);
     } else {
@@ -134,6 +152,7 @@ static void complete(mk_shape *s) {
     if (!s->n_head_kv) s->n_head_kv = s->n_head;
     if (!s->head_dim && s->n_head) s->head_dim = s->n_embd / s->n_head;
     if (!s->n_ff) s->n_ff = 2 * s->n_embd;
+    if (s->n_expert && !s->n_expert_used) s->n_expert_used = s->n_expert < 2 ? 1 : 2;
 }
 
 static void list_all(void) {
@@ -142,7 +161,7 @@ static void list_all(void) {
         const mk_shape *s = mk_shape_at(i);
         const mk_type t = {.recipe = recipe_find("Q4_K_M")};
 
-        printf("  %-30s %-6s %2u layers, %5.2f GB as Q4_K_M\n", s->name, s->arch, s->n_layer,
+        printf("  %-30s %-10s %2u layers, %5.2f GB as Q4_K_M\n", s->name, s->arch, s->n_layer,
                (double)mk_tensor_bytes(s, t) / 1e9);
     }
     fputs("recipes:", stdout);
@@ -174,6 +193,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     complete(&o.shape);
+    if (o.set[0]) o.shape.set = o.set;
     if (mk_type_parse(&type, o.type, o.is_pure, &err) ||
         mk_write(&o.shape, type, o.seed, o.out, &err)) {
         fprintf(stderr, "mkmodel: %s\n", err.text);

@@ -24,6 +24,36 @@ typedef enum {
     MK_VOCAB_COUNT
 } mk_vocab;
 
+/* Which tensors the layers of an architecture have. */
+enum {
+    MK_QKV_BIAS = 1 << 0,
+    MK_OUT_BIAS = 1 << 1, /* of the attention's output */
+    MK_FFN_BIAS = 1 << 2,
+    MK_QK_NORM = 1 << 3,       /* of each head */
+    MK_QK_NORM_WHOLE = 1 << 4, /* of all heads together */
+    MK_POST_NORMS = 1 << 5,    /* of both branches' outputs */
+    MK_NO_PRE_NORMS = 1 << 6,  /* none of their inputs */
+    MK_PARALLEL = 1 << 7,      /* both read one norm */
+    MK_STACKED_QKV = 1 << 8,   /* one tensor for q, k and v */
+    MK_STACKED_GATE = 1 << 9,  /* one for gate and up */
+    MK_NO_GATE = 1 << 10,      /* up and down alone */
+    MK_LAYER_NORM = 1 << 11,
+    MK_NORM_BIAS = 1 << 12,
+    MK_SINKS = 1 << 13,
+    MK_EXPERT_BIAS = 1 << 14,   /* of router and experts */
+    MK_SHARED_GATE = 1 << 15,   /* the shared expert has a gate of its own */
+    MK_LATE_FFN_NORM = 1 << 16, /* the feed-forward's norm is called post_attention_norm */
+    MK_MOE = 1 << 17            /* never without experts */
+};
+
+typedef struct {
+    const char *name;
+    unsigned has;    /* of the bits above */
+    const char *set; /* metadata that it always has, as mk_shape has it, or NULL */
+} mk_arch;
+
+const mk_arch *mk_arch_find(const char *name);
+
 typedef struct {
     const char *name; /* "llama-3.2-1b"; goes into general.name */
     const char *arch; /* "llama", "qwen2" */
@@ -31,8 +61,16 @@ typedef struct {
     uint32_t ctx_train;
     uint32_t rope_theta;  /* rope.freq_base */
     uint32_t rope_factor; /* of Llama 3's scaling: a rope_freqs tensor; 0: none */
-    bool is_tied, has_qkv_bias;
+    bool is_tied;
     mk_vocab vocab;
+    uint32_t n_expert, n_expert_used; /* 0: dense */
+    uint32_t n_ff_expert;             /* width of an expert; 0: n_ff */
+    uint32_t n_ff_shared;             /* of the shared one; 0: there is none */
+    uint32_t n_rot;                   /* 0: head_dim */
+    bool has_long_factors;            /* rope_factors_long and _short */
+    /* More metadata, "KEY=VALUE KEY=VALUE": keys without the architecture's prefix; a value is a
+     * number, a float when it has a point, true or false, or else a string. */
+    const char *set;
 } mk_shape;
 
 /* How the matrices are stored: a recipe's mix, or, where recipe is NULL, one type for all. */

@@ -5,6 +5,7 @@
 #include "bench/mkmodel/mkmodel.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     PIECE_BYTES = 4 << 20
@@ -14,7 +15,11 @@ typedef enum {
     MATRIX,
     NORM,
     BIAS,
-    ROPE_FACTORS
+    SINKS,
+    ROUTER,
+    ROPE_FACTORS,
+    LONG_FACTORS,
+    SHORT_FACTORS
 } content;
 
 typedef struct {
@@ -22,13 +27,14 @@ typedef struct {
     content content;
     elem_type type;
     uint32_t n_dims;
-    uint64_t ne[2]; /* row length, rows */
+    uint64_t ne[3]; /* row length, rows, matrices */
     double std;     /* of a matrix's weights */
 } tensor;
 
 /* All tensors of a model, in file order. */
 typedef struct {
     const mk_shape *s;
+    unsigned has; /* of its architecture */
     mk_type type;
     tensor *t; /* NULL: only counting */
     size_t n;
@@ -38,6 +44,7 @@ static recipe_model facts_of(const mk_shape *s) {
     return (recipe_model){.n_layer = s->n_layer,
                           .n_head = s->n_head,
                           .n_head_kv = s->n_head_kv,
+                          .n_expert = s->n_expert,
                           .is_tied = s->is_tied};
 }
 
@@ -53,51 +60,128 @@ static void add(list *l, tensor t) {
     l->n++;
 }
 
-/* A matrix with `in` inputs and `out` outputs; gain 1 keeps the size of what goes through. */
-static void add_matrix(list *l, const char *name, int layer, uint64_t in, uint64_t out,
-                       double gain) {
-    tensor t = {.content = MATRIX, .n_dims = 2, .ne = {in, out}};
+static void name_tensor(tensor *t, const char *name, int layer, const char *suffix) {
+    if (layer < 0)
+        snprintf(t->name, sizeof t->name, "%s.%s", name, suffix);
+    else
+        snprintf(t->name, sizeof t->name, "blk.%d.%s.%s", layer, name, suffix);
+}
+
+/* n_mat matrices with `in` inputs and `out` outputs; gain 1 keeps the size of what goes through. */
+static void add_matrices(list *l, const char *name, int layer, uint64_t in, uint64_t out,
+                         uint64_t n_mat, double gain) {
+    tensor t = {.content = MATRIX, .n_dims = n_mat > 1 ? 3 : 2, .ne = {in, out, n_mat}};
 
     t.std = gain / mk_sqrt((double)in);
-    if (layer < 0)
-        snprintf(t.name, sizeof t.name, "%s.weight", name);
-    else
-        snprintf(t.name, sizeof t.name, "blk.%d.%s.weight", layer, name);
+    name_tensor(&t, name, layer, "weight");
+    add(l, t);
+}
+
+static void add_matrix(list *l, const char *name, int layer, uint64_t in, uint64_t out,
+                       double gain) {
+    add_matrices(l, name, layer, in, out, 1, gain);
+}
+
+static void add_vectors(list *l, const char *name, int layer, uint64_t n, uint64_t n_vec,
+                        content c) {
+    tensor t = {.content = c, .n_dims = n_vec > 1 ? 2 : 1, .ne = {n, n_vec, 1}};
+
+    name_tensor(&t, name, layer, c == BIAS ? "bias" : "weight");
     add(l, t);
 }
 
 static void add_vector(list *l, const char *name, int layer, uint64_t n, content c) {
-    tensor t = {.content = c, .n_dims = 1, .ne = {n, 1}};
-    const char *suffix = c == BIAS ? "bias" : "weight";
-
-    if (layer < 0)
-        snprintf(t.name, sizeof t.name, "%s.%s", name, suffix);
-    else
-        snprintf(t.name, sizeof t.name, "blk.%d.%s.%s", layer, name, suffix);
-    add(l, t);
+    add_vectors(l, name, layer, n, 1, c);
 }
 
-static void add_layer(list *l, int i) {
+static void add_norm(list *l, const char *name, int layer, uint64_t n) {
+    add_vector(l, name, layer, n, NORM);
+    if (l->has & MK_NORM_BIAS) add_vector(l, name, layer, n, BIAS);
+}
+
+/* Each layer adds twice to the residual stream; together they add about as much as one. */
+static double residual_gain(const mk_shape *s) {
+    return 1 / mk_sqrt(2.0 * s->n_layer);
+}
+
+static void add_qk_norms(list *l, int i, uint64_t q, uint64_t kv) {
+    const bool is_whole = l->has & MK_QK_NORM_WHOLE;
+
+    add_vector(l, "attn_q_norm", i, is_whole ? q : l->s->head_dim, NORM);
+    add_vector(l, "attn_k_norm", i, is_whole ? kv : l->s->head_dim, NORM);
+}
+
+static void add_attention(list *l, int i) {
     const mk_shape *s = l->s;
     const uint64_t d = s->n_embd, q = (uint64_t)s->n_head * s->head_dim;
     const uint64_t kv = (uint64_t)s->n_head_kv * s->head_dim;
-    /* Each layer adds twice to the residual stream; together they add about as much as one. */
-    const double residual = 1 / mk_sqrt(2.0 * s->n_layer);
 
-    add_vector(l, "attn_norm", i, d, NORM);
-    add_matrix(l, "attn_q", i, d, q, 1);
-    add_matrix(l, "attn_k", i, d, kv, 1);
-    add_matrix(l, "attn_v", i, d, kv, 1);
-    if (s->has_qkv_bias) {
+    if (!(l->has & MK_NO_PRE_NORMS)) add_norm(l, "attn_norm", i, d);
+    if (l->has & MK_STACKED_QKV) {
+        add_matrix(l, "attn_qkv", i, d, q + 2 * kv, 1);
+        if (l->has & MK_QKV_BIAS) add_vector(l, "attn_qkv", i, q + 2 * kv, BIAS);
+    } else {
+        add_matrix(l, "attn_q", i, d, q, 1);
+        add_matrix(l, "attn_k", i, d, kv, 1);
+        add_matrix(l, "attn_v", i, d, kv, 1);
+    }
+    if ((l->has & MK_QKV_BIAS) && !(l->has & MK_STACKED_QKV)) {
         add_vector(l, "attn_q", i, q, BIAS);
         add_vector(l, "attn_k", i, kv, BIAS);
         add_vector(l, "attn_v", i, kv, BIAS);
     }
-    add_matrix(l, "attn_output", i, q, d, residual);
-    add_vector(l, "ffn_norm", i, d, NORM);
-    add_matrix(l, "ffn_gate", i, d, s->n_ff, 1);
-    add_matrix(l, "ffn_up", i, d, s->n_ff, 1);
-    add_matrix(l, "ffn_down", i, s->n_ff, d, residual);
+    if (l->has & (MK_QK_NORM | MK_QK_NORM_WHOLE)) add_qk_norms(l, i, q, kv);
+    if (l->has & MK_SINKS) add_vector(l, "attn_sinks", i, s->n_head, SINKS);
+    add_matrix(l, "attn_output", i, q, d, residual_gain(s));
+    if (l->has & MK_OUT_BIAS) add_vector(l, "attn_output", i, d, BIAS);
+    if (l->has & MK_POST_NORMS) add_norm(l, "post_attention_norm", i, d);
+}
+
+/* The router's gain makes it sure of its choice, so that another rounding seldom takes another. */
+static void add_experts(list *l, int i) {
+    const mk_shape *s = l->s;
+    const uint64_t d = s->n_embd, ff = s->n_ff_expert ? s->n_ff_expert : s->n_ff;
+    const uint64_t n = s->n_expert, shared = s->n_ff_shared;
+
+    add_matrix(l, "ffn_gate_inp", i, d, n, 4);
+    add_matrices(l, "ffn_gate_exps", i, d, ff, n, 1);
+    add_matrices(l, "ffn_up_exps", i, d, ff, n, 1);
+    add_matrices(l, "ffn_down_exps", i, ff, d, n, residual_gain(s));
+    if (l->has & MK_EXPERT_BIAS) {
+        add_vector(l, "ffn_gate_inp", i, n, BIAS);
+        add_vectors(l, "ffn_gate_exps", i, ff, n, BIAS);
+        add_vectors(l, "ffn_up_exps", i, ff, n, BIAS);
+        add_vectors(l, "ffn_down_exps", i, d, n, BIAS);
+    }
+    if (!shared) return;
+    if (l->has & MK_SHARED_GATE) add_vector(l, "ffn_gate_inp_shexp", i, d, ROUTER);
+    add_matrix(l, "ffn_gate_shexp", i, d, shared, 1);
+    add_matrix(l, "ffn_up_shexp", i, d, shared, 1);
+    add_matrix(l, "ffn_down_shexp", i, shared, d, residual_gain(s));
+}
+
+static void add_feed_forward(list *l, int i) {
+    const mk_shape *s = l->s;
+    const uint64_t d = s->n_embd, ff = s->n_ff;
+
+    if (!(l->has & (MK_NO_PRE_NORMS | MK_PARALLEL)))
+        add_norm(l, l->has & MK_LATE_FFN_NORM ? "post_attention_norm" : "ffn_norm", i, d);
+    if (s->n_expert) {
+        add_experts(l, i);
+    } else {
+        if (!(l->has & (MK_NO_GATE | MK_STACKED_GATE))) add_matrix(l, "ffn_gate", i, d, ff, 1);
+        add_matrix(l, "ffn_up", i, d, l->has & MK_STACKED_GATE ? 2 * ff : ff, 1);
+        add_matrix(l, "ffn_down", i, ff, d, residual_gain(s));
+        if (l->has & MK_FFN_BIAS) {
+            add_vector(l, "ffn_up", i, ff, BIAS);
+            add_vector(l, "ffn_down", i, d, BIAS);
+        }
+    }
+    if (l->has & MK_POST_NORMS) add_norm(l, "post_ffw_norm", i, d);
+}
+
+static uint32_t n_rot_of(const mk_shape *s) {
+    return s->n_rot ? s->n_rot : s->head_dim;
 }
 
 static void add_all(list *l) {
@@ -105,14 +189,21 @@ static void add_all(list *l) {
 
     l->n = 0;
     add_matrix(l, "token_embd", -1, s->n_embd, s->n_vocab, 1);
-    if (s->rope_factor) add_vector(l, "rope_freqs", -1, s->head_dim / 2, ROPE_FACTORS);
-    for (uint32_t i = 0; i < s->n_layer; i++) add_layer(l, (int)i);
-    add_vector(l, "output_norm", -1, s->n_embd, NORM);
+    if (s->rope_factor) add_vector(l, "rope_freqs", -1, n_rot_of(s) / 2, ROPE_FACTORS);
+    if (s->has_long_factors) {
+        add_vector(l, "rope_factors_long", -1, n_rot_of(s) / 2, LONG_FACTORS);
+        add_vector(l, "rope_factors_short", -1, n_rot_of(s) / 2, SHORT_FACTORS);
+    }
+    for (uint32_t i = 0; i < s->n_layer; i++) {
+        add_attention(l, (int)i);
+        add_feed_forward(l, (int)i);
+    }
+    add_norm(l, "output_norm", -1, s->n_embd);
     if (!s->is_tied) add_matrix(l, "output", -1, s->n_embd, s->n_vocab, 1);
 }
 
 static ew_status list_new(list *l, const mk_shape *s, mk_type type, ew_error *err) {
-    *l = (list){.s = s, .type = type};
+    *l = (list){.s = s, .has = mk_arch_find(s->arch)->has, .type = type};
     add_all(l);
     l->t = mem_array(l->n, sizeof *l->t);
     if (!l->t) return fail(err, EW_ENOMEM, "out of memory for the tensor list");
@@ -121,7 +212,7 @@ static ew_status list_new(list *l, const mk_shape *s, mk_type type, ew_error *er
 }
 
 static uint64_t tensor_bytes(const tensor *t) {
-    return type_row_bytes(t->type, (size_t)t->ne[0]) * t->ne[1];
+    return type_row_bytes(t->type, (size_t)t->ne[0]) * t->ne[1] * t->ne[2];
 }
 
 uint64_t mk_tensor_bytes(const mk_shape *s, mk_type type) {
@@ -151,6 +242,13 @@ ew_status mk_check(const mk_shape *s, ew_error *err) {
         LIMIT = 1 << 20
     }; /* keeps every product below within 64 bits */
 
+    if (!mk_arch_find(s->arch)) return fail(err, EW_EINVAL, "no architecture %s", s->arch);
+    if (s->n_expert > LIMIT || s->n_expert_used > s->n_expert ||
+        (s->n_expert > 0) != (s->n_expert_used > 0))
+        return fail(err, EW_EINVAL, "%u of %u experts can't be used", s->n_expert_used,
+                    s->n_expert);
+    if (!s->n_expert && (mk_arch_find(s->arch)->has & MK_MOE))
+        return fail(err, EW_EINVAL, "%s needs experts", s->arch);
     if (s->n_layer < 1 || s->n_layer > LIMIT || s->n_embd < 1 || s->n_embd > LIMIT ||
         s->n_head < 1 || s->n_head > LIMIT || s->n_ff < 1 || s->n_ff > LIMIT ||
         s->head_dim > LIMIT || s->n_vocab > LIMIT || s->ctx_train < 1)
@@ -179,6 +277,42 @@ static void put_f32(gguf_writer *w, const mk_shape *s, const char *key, float v)
 
     snprintf(full, sizeof full, "%s.%s", s->arch, key);
     gguf_put_f32(w, full, v);
+}
+
+static void put_experts(gguf_writer *w, const mk_shape *s) {
+    put_u32(w, s, "expert_count", s->n_expert);
+    put_u32(w, s, "expert_used_count", s->n_expert_used);
+    if (s->n_ff_expert) put_u32(w, s, "expert_feed_forward_length", s->n_ff_expert);
+    if (s->n_ff_shared) put_u32(w, s, "expert_shared_feed_forward_length", s->n_ff_shared);
+}
+
+/* One of mk_shape's KEY=VALUE. */
+static void put_pair(gguf_writer *w, const mk_shape *s, const char *key, const char *value) {
+    char full[128], *end;
+    const unsigned long n = strtoul(value, &end, 10);
+
+    snprintf(full, sizeof full, "%s.%s", s->arch, key);
+    if (!*end)
+        gguf_put_u32(w, full, (uint32_t)n);
+    else if (strchr(value, '.') && (value[0] == '-' || (value[0] >= '0' && value[0] <= '9')))
+        gguf_put_f32(w, full, strtof(value, NULL));
+    else if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
+        gguf_put_bool(w, full, value[0] == 't');
+    else
+        gguf_put_str(w, full, str_of(value));
+}
+
+static void put_pairs(gguf_writer *w, const mk_shape *s, const char *set) {
+    char pairs[512], *save = NULL;
+
+    snprintf(pairs, sizeof pairs, "%s", set ? set : "");
+    for (char *p = strtok_r(pairs, " ", &save); p; p = strtok_r(NULL, " ", &save)) {
+        char *value = strchr(p, '=');
+
+        if (!value) continue;
+        *value = 0;
+        put_pair(w, s, p, value + 1);
+    }
 }
 
 static uint32_t file_type_of(mk_type type) {
@@ -216,31 +350,49 @@ static void put_metadata(gguf_writer *w, const mk_shape *s, mk_type type) {
         put_u32(w, s, "attention.key_length", s->head_dim);
         put_u32(w, s, "attention.value_length", s->head_dim);
     }
-    put_f32(w, s, "attention.layer_norm_rms_epsilon", strcmp(s->arch, "qwen2") ? 1e-5f : 1e-6f);
-    put_u32(w, s, "rope.dimension_count", s->head_dim);
+    put_f32(w, s,
+            mk_arch_find(s->arch)->has & MK_LAYER_NORM ? "attention.layer_norm_epsilon"
+                                                       : "attention.layer_norm_rms_epsilon",
+            strcmp(s->arch, "qwen2") ? 1e-5f : 1e-6f);
+    put_u32(w, s, "rope.dimension_count", n_rot_of(s));
     put_f32(w, s, "rope.freq_base", (float)s->rope_theta);
     put_u32(w, s, "vocab_size", s->n_vocab);
+    if (s->n_expert) put_experts(w, s);
+    put_pairs(w, s, mk_arch_find(s->arch)->set);
+    put_pairs(w, s, s->set);
 }
 
-/* Small numbers: around 1 for norms, around 0 for biases, in steps of 1/1024. */
-static void fill_vector(float *out, const tensor *t, uint64_t seed) {
-    const float middle = t->content == NORM ? 1.0f : 0.0f;
+/* Small numbers: around 1 for norms, around 0 for biases, in steps of 1/1024; sinks are a few
+ * times larger; a router of one expert is a matrix's row. The factors grow evenly. */
+static float element(const tensor *t, uint64_t i, uint64_t seed) {
+    const float small = (float)((int)(mk_mix(seed + i) & 255) - 128) / 1024.0f;
 
-    for (uint64_t i = 0; i < t->ne[0]; i++)
-        out[i] = middle + (float)((int)(mk_mix(seed + i) & 255) - 128) / 1024.0f;
+    switch (t->content) {
+    case NORM:
+        return 1 + small;
+    case SINKS:
+        return 16 * small;
+    case ROUTER:
+        return 4 * small;
+    case LONG_FACTORS:
+        return 1 + (float)i / 2;
+    case SHORT_FACTORS:
+        return 1 + (float)i / 64;
+    default:
+        return small;
+    }
 }
 
 static ew_status write_vector(gguf_writer *w, const mk_shape *s, const tensor *t, uint64_t seed,
                               ew_error *err) {
-    float *v = mem_array((size_t)t->ne[0], sizeof *v);
+    const uint64_t n = t->ne[0] * t->ne[1];
+    float *v = mem_array((size_t)n, sizeof *v);
     ew_status rc;
 
     if (!v) return fail(err, EW_ENOMEM, "out of memory");
-    if (t->content == ROPE_FACTORS)
-        mk_rope_factors(v, s->head_dim, s->rope_theta, s->rope_factor);
-    else
-        fill_vector(v, t, seed);
-    rc = gguf_writer_data(w, v, t->ne[0] * sizeof *v, err);
+    for (uint64_t i = 0; i < n; i++) v[i] = element(t, i, seed);
+    if (t->content == ROPE_FACTORS) mk_rope_factors(v, n_rot_of(s), s->rope_theta, s->rope_factor);
+    rc = gguf_writer_data(w, v, n * sizeof *v, err);
     mem_free(v);
     return rc;
 }

@@ -43,7 +43,6 @@ static const mk_shape small = {.name = "small",
                                .n_vocab = 400,
                                .ctx_train = 128,
                                .rope_theta = 10000,
-                               .has_qkv_bias = true,
                                .vocab = MK_QWEN2};
 
 /* The spread of the weights is what was asked for, their mean near 0, in every type. Power-of-two
