@@ -303,6 +303,7 @@ typedef struct ew_session_cost {
     uint64_t kv_full;  /* KV cache when the context is full */
     uint64_t kv_token; /* KV cache bytes that one token adds (pages are larger) */
     uint64_t scratch;
+    uint64_t sampler; /* scratch as well: of a sampler with the default options */
 } ew_session_cost;
 
 EW_API void ew_session_defaults(ew_session_options *o);
@@ -311,8 +312,8 @@ EW_API bool ew_kv_type_parse(const char *name, ew_kv_type *out);
 /* EW_EINVAL when the options don't fit the model. Does not need the weights. */
 EW_API ew_status ew_session_estimate(const ew_model *m, const ew_session_options *o,
                                      ew_session_cost *out, ew_error *err);
-/* EW_ENOMEM when the full context would not fit the budget: the text has the sum and the largest
- * context that does. */
+/* EW_ENOMEM when the full context, and a sampler, would not fit the budget: the text has the sum
+ * and the largest context that does. */
 EW_API ew_status ew_session_new(ew_session **out, ew_model *m, const ew_session_options *o,
                                 ew_error *err);
 EW_API void ew_session_free(ew_session *s);

@@ -88,7 +88,6 @@ bool show_token_name(const show *s, int64_t id, str *out) {
 static void take_cost(show *s) {
     ew_session_options o;
     ew_session_cost c;
-    ew_sampler *sampler = NULL;
     ew_model_info info = {.size = sizeof info};
     ew_machine machine = {.size = sizeof machine};
 
@@ -96,16 +95,13 @@ static void take_cost(show *s) {
     if (!s->model || !s->runs || ew_session_estimate(s->model, &o, &c, NULL)) return;
     s->ctx_tokens = o.ctx_tokens;
     if (!s->ctx_tokens) s->ctx_tokens = s->ctx_train && s->ctx_train < 8192 ? s->ctx_train : 8192;
-    /* A session seldom comes without a sampler, which is small enough to be made and asked. */
-    if (ew_sampler_new(&sampler, s->model, NULL, NULL)) return;
     for (int a = 0; a < EW_MEM_COUNT; a++) s->mem[a] = ew_engine_memory(s->engine, (ew_account)a);
-    ew_sampler_free(sampler);
     s->has_cost = true;
     ew_model_info_get(s->model, &info);
     s->mem[EW_MEM_WEIGHTS] = info.load_weights;
     s->mem[EW_MEM_PACKED] = info.load_packed;
     s->mem[EW_MEM_KV] = c.kv_full;
-    s->mem[EW_MEM_SCRATCH] += c.scratch;
+    s->mem[EW_MEM_SCRATCH] += c.scratch + c.sampler; /* a session seldom comes without one */
     for (int a = 0; a < EW_MEM_COUNT; a++) s->mem_sum += s->mem[a];
     s->kv_token = c.kv_token;
     ew_machine_read(&machine);

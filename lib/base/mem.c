@@ -80,7 +80,7 @@ ew_status mem_charge(mem_budget *b, ew_account account, uint64_t bytes, const ch
 
     pthread_mutex_lock(&b->lock);
     if (b->limit && bytes > b->limit - (b->total < b->limit ? b->total : b->limit)) {
-        rc = fail(err, EW_ENOMEM, "%s needs %s, but %s of the allowed %s are taken already", what,
+        rc = fail(err, EW_ENOMEM, "%s: %s beside the %s in use are more than the %s allowed", what,
                   size_text(need, bytes), size_text(taken, b->total), size_text(limit, b->limit));
     } else {
         b->used[account] += bytes;

@@ -309,13 +309,32 @@ static void plan_packing(ew_model *m, const ew_model_options *o) {
     if (!is_tied(m)) m->active_bytes -= m->embd.row_bytes * (m->embd.n_out - 1);
 }
 
+/* Refuses what the budget does not hold before any of it is read, all of it in one sum. */
+static ew_status check_budget(const ew_model *m, uint64_t weights, uint64_t fixed, ew_error *err) {
+    char need[SIZE_TEXT], w[SIZE_TEXT], v[SIZE_TEXT], in_use[SIZE_TEXT], allowed[SIZE_TEXT];
+    const uint64_t limit = ew_engine_memory_limit(m->engine);
+    uint64_t used = 0;
+
+    for (ew_account a = 0; a < EW_MEM_COUNT; a++) used += ew_engine_memory(m->engine, a);
+    if (!limit || (used <= limit && weights + fixed <= limit - used)) return EW_OK;
+    return fail(err, EW_ENOMEM,
+                "%s: %s for its weights and %s for its vocabulary make %s, beside %s in use; "
+                "allowed are %s: no context fits",
+                m->path, size_text(w, weights), size_text(v, fixed),
+                size_text(need, weights + fixed), size_text(in_use, used),
+                size_text(allowed, limit));
+}
+
 static ew_status charge(ew_model *m, ew_error *err) {
     const uint64_t fixed =
         big_round(tok_bytes(m->tok) + m->n_vectors * sizeof(float) + header_bytes(m));
     const uint64_t weights = m->is_vocab_only ? 0 : m->cost_weights;
+    const uint64_t packed = m->is_vocab_only ? 0 : m->cost_packed;
     char what[256];
     ew_status rc;
 
+    rc = check_budget(m, weights + packed, fixed, err);
+    if (rc) return rc;
     snprintf(what, sizeof what, "%s: the vocabulary", m->path);
     rc = mem_charge(&m->engine->budget, EW_MEM_FIXED, fixed, what, err);
     if (rc) return rc;

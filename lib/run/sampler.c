@@ -215,26 +215,47 @@ static size_t reach(const ew_sampler_options *o) {
     return keep;
 }
 
-/* One block for all that has the vocabulary's size. */
-static ew_status init_work(ew_sampler *s, mem_budget *budget, ew_error *err) {
-    const ew_sampler_options *o = &s->opt;
-    const size_t n = (size_t)s->vocab.n;
+/* Elements of what has the vocabulary's size. */
+typedef struct {
+    size_t n_cand, n_logit, n_count, n_longest;
+} work_sizes;
+
+static work_sizes sizes_of(const ew_sampler_options *o, size_t n_vocab) {
     const bool few = !o->mirostat && o->top_k > 0 && o->top_k <= CUT_HEAP_MAX;
-    const size_t n_cand = few ? (size_t)o->top_k : n;
-    const size_t n_count = has_penalties(o) ? n : 0, n_longest = has_dry(o) ? n : 0;
+
+    return (work_sizes){.n_cand = few ? (size_t)o->top_k : n_vocab,
+                        .n_logit = n_vocab,
+                        .n_count = has_penalties(o) ? n_vocab : 0,
+                        .n_longest = has_dry(o) ? n_vocab : 0};
+}
+
+static uint64_t work_bytes(const work_sizes *w) {
+    return w->n_cand * sizeof(cand) + w->n_logit * sizeof(float) +
+           (w->n_count + w->n_longest) * sizeof(int32_t);
+}
+
+uint64_t sampler_default_bytes(int32_t n_vocab) {
+    ew_sampler_options o;
+    work_sizes w;
+
+    ew_sampler_defaults(&o);
+    w = sizes_of(&o, (size_t)n_vocab);
+    return big_round(work_bytes(&w));
+}
+
+/* One block for all of it. */
+static ew_status init_work(ew_sampler *s, mem_budget *budget, ew_error *err) {
+    const work_sizes w = sizes_of(&s->opt, (size_t)s->vocab.n);
     int32_t *ints;
     ew_status rc;
 
-    rc = big_alloc(&s->work, budget, EW_MEM_SCRATCH,
-                   n_cand * sizeof *s->cands + n * sizeof *s->logits +
-                       (n_count + n_longest) * sizeof *ints,
-                   "sampler", err);
+    rc = big_alloc(&s->work, budget, EW_MEM_SCRATCH, work_bytes(&w), "sampler", err);
     if (rc) return rc;
     s->cands = s->work.data;
-    s->logits = (float *)(void *)(s->cands + n_cand);
-    ints = (int32_t *)(void *)(s->logits + n);
-    if (n_count) s->pen.count = ints;
-    if (n_longest) s->dry.longest = ints + n_count;
+    s->logits = (float *)(void *)(s->cands + w.n_cand);
+    ints = (int32_t *)(void *)(s->logits + w.n_logit);
+    if (w.n_count) s->pen.count = ints;
+    if (w.n_longest) s->dry.longest = ints + w.n_count;
     return EW_OK;
 }
 

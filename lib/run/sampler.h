@@ -24,6 +24,9 @@ ew_status sampler_new(ew_sampler **out, const sampler_vocab *v, mem_budget *budg
 /* All of ew_sampler_sample but the choice: the candidates left, borrowed until the next call. */
 ew_status sampler_candidates(ew_sampler *s, const float *logits, cand_set *out, ew_error *err);
 
+/* What a sampler with the default options is charged for. */
+uint64_t sampler_default_bytes(int32_t n_vocab);
+
 int32_t sampler_n_vocab(const ew_sampler *s);
 
 /* Forgets accepted tokens; random numbers and mirostat go on. */

@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "run/sampler.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -81,6 +83,7 @@ static ew_session_cost cost_of(const ew_model *m, const kv_layout *l, const ew_s
         .kv_full = kv_bytes(l, o->ctx_tokens),
         .kv_token = kv_token_bytes(l),
         .scratch = walk_space_bytes(m, l, o->chunk_tokens),
+        .sampler = sampler_default_bytes(tok_n(m->tok)),
     };
 }
 
@@ -97,26 +100,53 @@ ew_status ew_session_estimate(const ew_model *m, const ew_session_options *o, ew
     return EW_OK;
 }
 
+static uint64_t sum_of(const ew_session_cost *c) {
+    return c->kv_full + c->scratch + c->sampler;
+}
+
+/* The largest window that takes no more than this, 0 when none does. */
+static uint32_t largest_ctx(const ew_session *s, uint64_t bytes) {
+    uint32_t lo = 0, hi = s->opt.ctx_tokens;
+
+    while (lo < hi) {
+        const uint32_t mid = hi - (hi - lo) / 2;
+        ew_session_options o = s->opt;
+        ew_session_cost c;
+
+        o.ctx_tokens = mid;
+        if (o.chunk_tokens > mid) o.chunk_tokens = mid;
+        c = cost_of(s->m, &s->layout, &o);
+        if (sum_of(&c) <= bytes)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
 /* Refuses a window whose cache could not be filled: better now than in the middle of an answer. */
 static ew_status check_budget(const ew_session *s, ew_error *err) {
-    char kv[SIZE_TEXT], space[SIZE_TEXT], in_use[SIZE_TEXT], allowed[SIZE_TEXT];
+    char kv[SIZE_TEXT], space[SIZE_TEXT], in_use[SIZE_TEXT], sum[SIZE_TEXT], allowed[SIZE_TEXT];
     const ew_session_cost c = cost_of(s->m, &s->layout, &s->opt);
     const uint64_t limit = ew_engine_memory_limit(s->m->engine);
-    const uint64_t page = kv_bytes(&s->layout, 1);
-    uint64_t used = c.scratch, left, most;
+    char fits[64] = "no context fits";
+    uint64_t used = 0, left;
+    uint32_t most;
 
     if (!limit) return EW_OK;
     for (ew_account a = 0; a < EW_MEM_COUNT; a++) used += ew_engine_memory(s->m->engine, a);
-    if (used <= limit && c.kv_full <= limit - used) return EW_OK;
     left = used < limit ? limit - used : 0;
-    most = left / page * s->opt.page_tokens;
+    if (sum_of(&c) <= left) return EW_OK;
+    most = largest_ctx(s, left);
+    if (most)
+        snprintf(fits, sizeof fits, "the largest context that fits is %u tokens", (unsigned)most);
     return fail(err, EW_ENOMEM,
                 "a context of %u tokens needs %s of KV cache (%s/%s) and %s of work space beside "
-                "the %s in use, allowed are %s; the largest context that fits is %llu tokens",
+                "the %s in use, together %s; allowed are %s: %s",
                 s->opt.ctx_tokens, size_text(kv, c.kv_full), ew_kv_type_name(s->opt.type_k),
-                ew_kv_type_name(s->opt.type_v), size_text(space, c.scratch),
-                size_text(in_use, used - c.scratch), size_text(allowed, limit),
-                (unsigned long long)most);
+                ew_kv_type_name(s->opt.type_v), size_text(space, c.scratch + c.sampler),
+                size_text(in_use, used), size_text(sum, sum_of(&c) + used),
+                size_text(allowed, limit), fits);
 }
 
 ew_status ew_session_new(ew_session **out, ew_model *m, const ew_session_options *o,
@@ -195,6 +225,8 @@ void ew_session_rewind(ew_session *s, size_t n_keep) {
 
 static ew_status check_tokens(const ew_session *s, const int32_t *tokens, size_t n, size_t n_past,
                               ew_error *err) {
+    if (n > s->opt.ctx_tokens && !n_past)
+        return fail(err, EW_EFULL, "%zu tokens do not fit the context of %u", n, s->opt.ctx_tokens);
     if (n > s->opt.ctx_tokens - n_past)
         return fail(err, EW_EFULL,
                     "%zu tokens do not fit the context of %u, of which %zu are in use", n,

@@ -482,6 +482,7 @@ static void test_accounts_equal_the_estimate(void **state) {
         ew_model *m = made_open(e, made_model(MODEL_LLAMA_K), false);
         ew_session_options o;
         ew_session_cost cost;
+        ew_sampler *sampler;
         ew_session *s;
         uint64_t kv = 0, total;
 
@@ -505,6 +506,9 @@ static void test_accounts_equal_the_estimate(void **state) {
         assert_int_equal(ew_engine_memory(e, EW_MEM_SCRATCH), cost.scratch);
         assert_int_equal(sum_of_accounts(e), total + cost.kv_full + cost.scratch);
         assert_true(ew_engine_memory_peak(e) >= sum_of_accounts(e));
+        must(ew_sampler_new(&sampler, m, NULL, &err), &err);
+        assert_int_equal(ew_engine_memory(e, EW_MEM_SCRATCH), cost.scratch + cost.sampler);
+        ew_sampler_free(sampler);
         ew_session_rewind(s, 10);
         ew_session_free(s);
         assert_int_equal(sum_of_accounts(e), total);
@@ -540,7 +544,7 @@ static void test_a_session_over_budget_names_the_largest_that_fits(void **state)
     must(ew_session_estimate(m, &o, &cost, &err), &err);
     ew_engine_defaults(&eo);
     eo.n_threads = 2;
-    eo.memory_limit = sum_of_accounts(e) + cost.scratch + cost.kv_full / 2;
+    eo.memory_limit = sum_of_accounts(e) + cost.scratch + cost.sampler + cost.kv_full / 2;
     ew_model_close(m);
     ew_engine_free(e);
 
@@ -562,10 +566,37 @@ static void test_a_session_over_budget_names_the_largest_that_fits(void **state)
     }
     assert_true(sum_of_accounts(e) <= eo.memory_limit);
     ew_session_free(s);
-    /* And it is the largest: a page more does not fit. */
-    o.ctx_tokens = (uint32_t)fits + 64;
+    /* And it is the largest. */
+    o.ctx_tokens = (uint32_t)fits + 1;
     assert_int_equal(ew_session_new(&s, m, &o, &err), EW_ENOMEM);
     ew_model_close(m);
+    ew_engine_free(e);
+    /* Where the work space must be smaller than asked for, where only the weights fit, and where
+     * not even they do. */
+    eo.memory_limit -= cost.kv_full / 2;
+    must(ew_engine_new(&e, &eo, &err), &err);
+    m = made_open(e, path, false);
+    assert_int_equal(ew_session_new(&s, m, &o, &err), EW_ENOMEM);
+    o.ctx_tokens = (uint32_t)last_number(err.text);
+    assert_in_range(o.ctx_tokens, 1, 511);
+    must(ew_session_new(&s, m, &o, &err), &err);
+    ew_session_free(s);
+    o.ctx_tokens++;
+    assert_int_equal(ew_session_new(&s, m, &o, &err), EW_ENOMEM);
+    eo.memory_limit = sum_of_accounts(e) + 4096;
+    ew_model_close(m);
+    ew_engine_free(e);
+    must(ew_engine_new(&e, &eo, &err), &err);
+    m = made_open(e, path, false);
+    assert_int_equal(ew_session_new(&s, m, &o, &err), EW_ENOMEM);
+    assert_non_null(strstr(err.text, ": no context fits"));
+    ew_model_close(m);
+    ew_engine_free(e);
+    eo.memory_limit = 100000;
+    must(ew_engine_new(&e, &eo, &err), &err);
+    assert_int_equal(ew_model_open(&m, e, path, NULL, &err), EW_ENOMEM);
+    assert_non_null(strstr(err.text, "allowed are 97.66 KiB: no context fits"));
+    assert_int_equal(sum_of_accounts(e), 0);
     ew_engine_free(e);
 
     /* A model that does not fit is refused, too, with the sum. */
