@@ -402,36 +402,37 @@ bool options_set(const option_group *g, const char *name, const char *value, ew_
     return !fail(err, EW_EINVAL, "%s: '%.100s': %s", name, value, why.text);
 }
 
-static void show_name(FILE *f, const option *o, const char *before) {
+static void show_name(const option *o, const char *before) {
     const char *space = strrchr(o->names, ' ');
     int width = 0;
 
-    fputs(before, f);
+    fputs(before, stdout);
     for (const char *p = (space ? space + 1 : o->names) + 2; *p; p++, width++)
-        fputc(*p == '-' ? '_' : *p, f);
-    fprintf(f, "%*s ", width < 24 ? 24 - width : 0, "");
+        putchar(*p == '-' ? '_' : *p);
+    printf("%*s ", width < 24 ? 24 - width : 0, "");
 }
 
-static void show_option(FILE *f, const option *o, const void *at, const char *before) {
+static void show_option(const option *o, const void *at, const char *before,
+                        void (*show_text)(const char *text)) {
     const text_list *l = at;
 
     switch (o->kind) {
     case OPT_FLAG:
-        show_name(f, o, before);
-        fprintf(f, "%s\n", *(const bool *)at ? "true" : "false");
+        show_name(o, before);
+        puts(*(const bool *)at ? "true" : "false");
         return;
     case OPT_INT:
-        show_name(f, o, before);
-        fprintf(f, "%lld\n", (long long)*(const int64_t *)at);
+        show_name(o, before);
+        printf("%lld\n", (long long)*(const int64_t *)at);
         return;
     case OPT_REAL:
-        show_name(f, o, before);
-        fprintf(f, "%.6g\n", *(const double *)at);
+        show_name(o, before);
+        printf("%.6g\n", *(const double *)at);
         return;
     case OPT_LIST:
         for (size_t i = 0; i < l->n; i++) {
-            show_name(f, o, before);
-            fprintf(f, "\"%s\"\n", l->v[i]);
+            show_name(o, before);
+            show_text(l->v[i]);
         }
         return;
     case OPT_TEXT:
@@ -442,7 +443,7 @@ static void show_option(FILE *f, const option *o, const void *at, const char *be
     }
 }
 
-void options_show(FILE *f, const option_group *g, const char *before) {
+void options_show(const option_group *g, const char *before, void (*show_text)(const char *text)) {
     for (size_t i = 0; i < g->n; i++)
-        show_option(f, &g->options[i], (const char *)g->base + g->options[i].off, before);
+        show_option(&g->options[i], (const char *)g->base + g->options[i].off, before, show_text);
 }

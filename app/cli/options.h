@@ -95,7 +95,8 @@ bool options_have(const option_group *g, const char *name);
 /* One option's value by its long name without dashes ("temp"), for callers that are no command
  * line; '_' counts as '-'. False with a sentence when the name or the value is wrong. */
 bool options_set(const option_group *g, const char *name, const char *value, ew_error *err);
-/* The other way: every number, switch and text as a line "BEFOREname value", with '_' for '-'. */
-void options_show(FILE *f, const option_group *g, const char *before);
+/* The other way: every number, switch and text of a list as a line "BEFOREname value" on standard
+ * output, with '_' for '-'. show_text writes a text and the line's end. */
+void options_show(const option_group *g, const char *before, void (*show_text)(const char *text));
 
 #endif

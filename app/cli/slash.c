@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/slash.h"
 
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/saved.h"
 #include "cli/term.h"
@@ -81,7 +82,7 @@ static void show_info(const talk *t) {
     printf("  file           %s\n", t->path);
     if (m.name[0]) printf("  name           %s\n", m.name);
     printf("  architecture   %s\n", m.architecture);
-    printf("  parameters     %.2f B\n", (double)m.n_param / 1e9);
+    printf("  parameters     %s\n", count_text(size, m.n_param));
     printf("  weights        %s%s%s\n", m.file_type, m.file_type[0] ? ", " : "",
            size_text(size, m.n_bytes));
     printf("  layers         %u, width %u, heads %u (%u for keys and values)\n", m.n_layer,
@@ -99,19 +100,37 @@ static void show_license(const talk *t) {
     if (!a && !b && !c) puts("The file names no licence.");
 }
 
+/* A Modelfile's value. It knows no escapes: three quotes stand around what has quotes or line ends
+ * of its own, and end where a line ends with three. */
+static void print_quoted(const char *text) {
+    const char *quotes = strpbrk(text, "\"\n") ? "\"\"\"" : "\"";
+
+    printf("%s%s%s\n", quotes, text, quotes);
+}
+
 static void show_modelfile(talk *t) {
     const option_group g = sampling_args_group(&t->sampling);
 
-    printf("FROM %s\n", t->path);
-    if (t->system) printf("SYSTEM \"\"\"%s\"\"\"\n", t->system);
-    options_show(stdout, &g, "PARAMETER ");
+    fputs("FROM ", stdout);
+    print_quoted(t->path);
+    if (t->system) {
+        fputs("SYSTEM ", stdout);
+        print_quoted(t->system);
+    }
+    options_show(&g, "PARAMETER ", print_quoted);
     printf("PARAMETER %-24s %u\n", "num_ctx", ew_session_ctx(t->session));
+}
+
+/* On one line, as "/set parameter" takes it. */
+static void print_value(const char *text) {
+    print_escaped(text, strlen(text), '"');
+    putchar('\n');
 }
 
 static void show_parameters(talk *t) {
     const option_group g = sampling_args_group(&t->sampling);
 
-    options_show(stdout, &g, "  ");
+    options_show(&g, "  ", print_value);
     printf("  %-24s %u\n", "num_ctx", ew_session_ctx(t->session));
 }
 

@@ -262,6 +262,24 @@ static void test_wrong_parameters_are_refused(void **state) {
     leave();
 }
 
+static void test_what_is_shown_can_be_read_back(void **state) {
+    (void)state;
+    start("8");
+    say("/show info", " K\r\n"); /* the model has thousands of parameters, not billions */
+    say("/set parameter stop \"a b\"", "Set parameter");
+    say("/set system say \"hi\"", "Set system message.");
+    say("/show parameters", "\"a b\"\r\n");
+    pty_type(&chat, "/show modelfile\r");
+    assert_true(pty_wait(&chat, "FROM \"/"));
+    assert_true(pty_wait(&chat, "model.gguf\"\r\n"));
+    assert_true(pty_wait(&chat, "SYSTEM \"\"\"say \"hi\"\"\"\"\r\n"));
+    assert_true(pty_wait(&chat, "\"a b\"\r\n"));
+    assert_true(pty_wait(&chat, PROMPT));
+    say("/set system plain", "Set system message.");
+    say("/show modelfile", "SYSTEM \"plain\"\r\n");
+    leave();
+}
+
 /* Last: the lines of the tests before are there, for the owner's eyes only. */
 static void test_history_is_kept_unless_refused(void **state) {
     char path[128];
@@ -293,6 +311,7 @@ int main(void) {
         cmocka_unit_test(test_a_signal_ends_it_and_the_session_is_saved),
         cmocka_unit_test(test_a_full_context_is_said),
         cmocka_unit_test(test_wrong_parameters_are_refused),
+        cmocka_unit_test(test_what_is_shown_can_be_read_back),
         cmocka_unit_test(test_history_is_kept_unless_refused),
     };
 
