@@ -10,7 +10,7 @@
 static const char usage[] =
     "usage: mkmodel --model NAME [--type TYPE] [--pure] [--seed N] OUT.gguf\n"
     "       mkmodel --arch NAME [shape] [--type TYPE] [--pure] [--seed N] OUT.gguf\n"
-    "       mkmodel --list\n"
+    "       mkmodel --list | --help\n"
     "Writes a GGUF model with random weights.\n"
     "  --type TYPE        a recipe (Q4_K_M, the default; F16, Q8_0, IQ4_XS, ...) or a type (Q4_K)\n"
     "  --pure             that type for all matrices, no mix\n"
@@ -27,7 +27,7 @@ static const char usage[] =
 typedef struct {
     mk_shape shape;
     const char *type, *out;
-    bool is_pure, is_list, has_shape;
+    bool is_pure, is_list, is_help, has_shape;
     uint64_t seed;
     char set[512]; /* of --set; replaces that of --model */
 } options;
@@ -128,6 +128,8 @@ static int parse(options *o, int argc, char **argv) {
 
         if (strcmp(a, "--list") == 0)
             o->is_list = true;
+        else if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)
+            o->is_help = true;
         else if (strcmp(a, "--pure") == 0)
             o->is_pure = true;
         else if (strcmp(a, "--tied") == 0)
@@ -141,7 +143,7 @@ static int parse(options *o, int argc, char **argv) {
         else if ((rc = set_value(o, a, argv[++i])) != 0)
             return rc;
     }
-    if (o->is_list) return 0;
+    if (o->is_list || o->is_help) return 0;
     if (!o->has_shape) return complain("--model or --arch is needed", NULL);
     if (!o->out) return complain("where to?", NULL);
     return 0;
@@ -188,6 +190,10 @@ int main(int argc, char **argv) {
                          .vocab = MK_SPM};
     rc = parse(&o, argc, argv);
     if (rc) return rc;
+    if (o.is_help) {
+        fputs(usage, stdout);
+        return 0;
+    }
     if (o.is_list) {
         list_all();
         return 0;

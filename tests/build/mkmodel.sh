@@ -2,6 +2,7 @@
 # mkmodel as a command: usage, a repeatable file, errors.
 mk=$B/mkmodel
 $mk --list | grep -c 'qwen2.5-7b .*4.68 GB as Q4_K_M'
+$mk --help | grep -c -e '--vocab-kind'
 $mk --arch llama --layers 1 --embd 64 --type Q4_K_M "$TMP/a.gguf" && echo made
 $mk --arch llama --layers 1 --embd 64 --type Q4_K_M "$TMP/b.gguf"
 $mk --arch llama --layers 1 --embd 64 --type Q4_K_M --seed 2 "$TMP/c.gguf"
