@@ -14,7 +14,10 @@
 #include <unistd.h>
 
 enum {
-    WAIT_MS = 120000
+    /* Waiting is counted in ticks that brought nothing, and not by the clock: where this program is
+     * stopped or gets no processor for a while, so is the one it waits for. */
+    TICK_MS = 100,
+    TICKS = 1200
 };
 
 static void become(int slave, const char *const *argv) {
@@ -55,12 +58,12 @@ void pty_type(pty *p, const char *keys) {
     if (write(p->fd, keys, n) != (ssize_t)n) perror("pty_type");
 }
 
-/* Takes in what is shown within ms; false when nothing more comes. */
-static bool take(pty *p, int ms) {
+/* Takes in what is shown within a tick; false when nothing more comes. */
+static bool take(pty *p) {
     struct pollfd f = {.fd = p->fd, .events = POLLIN};
     ssize_t n;
 
-    if (p->n + 1 >= sizeof p->shown || poll(&f, 1, ms) <= 0) return false;
+    if (p->n + 1 >= sizeof p->shown || poll(&f, 1, TICK_MS) <= 0) return false;
     n = read(p->fd, p->shown + p->n, sizeof p->shown - 1 - p->n);
     if (n <= 0) return false; /* EIO: the program has gone */
     for (ssize_t i = 0; i < n; i++)
@@ -70,25 +73,17 @@ static bool take(pty *p, int ms) {
     return true;
 }
 
-static long now_ms(void) {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static bool wait_for(pty *p, const char *text) {
-    const long until = now_ms() + WAIT_MS;
-
-    for (;;) {
+    for (int n_left = TICKS; n_left > 0;) {
         const char *at = strstr(p->shown + p->seen, text);
 
         if (at) {
             p->seen = (size_t)(at - p->shown) + strlen(text);
             return true;
         }
-        if (now_ms() >= until || !take(p, (int)(until - now_ms()))) return false;
+        if (!take(p)) n_left--;
     }
+    return false;
 }
 
 static bool in_vain(const pty *p, const char *text) {
@@ -108,26 +103,28 @@ static bool is_edited(const pty *p) {
 }
 
 bool pty_wait_editing(pty *p, bool is_editing) {
-    const long until = now_ms() + WAIT_MS;
-
-    while (is_edited(p) != is_editing && now_ms() < until) take(p, 10);
+    for (int n_left = TICKS; n_left > 0 && is_edited(p) != is_editing;)
+        if (!take(p)) n_left--;
     return is_edited(p) == is_editing;
 }
 
 bool pty_wait_bytes(pty *p, size_t n) {
-    const long until = now_ms() + WAIT_MS;
-
-    while (p->n - p->seen < n)
-        if (now_ms() >= until || !take(p, (int)(until - now_ms()))) return false;
-    return true;
+    for (int n_left = TICKS; n_left > 0 && p->n - p->seen < n;)
+        if (!take(p)) n_left--;
+    return p->n - p->seen >= n;
 }
 
 int pty_end(pty *p) {
-    const long until = now_ms() + WAIT_MS;
+    const struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
     int status = -1;
-    pid_t gone;
+    pid_t gone = 0;
 
-    while ((gone = waitpid(p->pid, &status, WNOHANG)) == 0 && now_ms() < until) take(p, 50);
+    for (int n_left = TICKS; n_left > 0; n_left--) {
+        while (take(p)) continue;
+        gone = waitpid(p->pid, &status, WNOHANG);
+        if (gone) break;
+        nanosleep(&tick, NULL); /* what is shown may have ended before the program */
+    }
     if (gone == 0) {
         kill(p->pid, SIGKILL);
         waitpid(p->pid, &status, 0);
