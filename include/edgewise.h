@@ -256,6 +256,22 @@ EW_API ew_status ew_detok_push(ew_detok *d, int32_t id, const char **text, size_
 /* What is left at the end (an incomplete sequence comes out as it is). Starts anew. */
 EW_API void ew_detok_flush(ew_detok *d, const char **text, size_t *n);
 
+/* A Jinja template, as models carry one to put a conversation into a prompt. It is a stranger's
+ * program: it sees its context and nothing else, and what it may use is bounded. Immutable: any
+ * number of threads may render it. */
+typedef struct ew_template ew_template;
+/* name stands in errors, which have the form "NAME:LINE: ...". EW_EFORMAT when text is no Jinja. */
+EW_API ew_status ew_template_new(ew_template **out, const char *text, size_t n, const char *name,
+                                 ew_error *err);
+EW_API void ew_template_free(ew_template *t);
+/* context: a JSON object with the template's variables ("messages", "tools",
+ * "add_generation_prompt", "bos_token", ...). clock_s: what strftime_now tells, in seconds since
+ * 1970 by the clock on the wall (that is, with the time zone added). *out: out_n bytes, terminated
+ * (ew_free). EW_EINVAL when the template raises an error, EW_EUNSUPPORTED names what is missing
+ * here. */
+EW_API ew_status ew_template_render(const ew_template *t, const char *context, size_t context_n,
+                                    int64_t clock_s, char **out, size_t *out_n, ew_error *err);
+
 /* Chat forms known by name. Which one a model uses is recognised from its template and tokens. */
 typedef enum ew_chat_form {
     EW_CHAT_NONE,

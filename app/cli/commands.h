@@ -26,5 +26,6 @@ int cmd_tokenize(int argc, char **argv);
 int cmd_logits(int argc, char **argv);
 int cmd_perplexity(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_render(int argc, char **argv);
 
 #endif

@@ -21,6 +21,7 @@ static const command commands[] = {
     {"tokenize", "text to token ids, and back", cmd_tokenize},
     {"logits", "what the model expects after a text", cmd_logits},
     {"perplexity", "how well the model predicts a text", cmd_perplexity},
+    {"render", "a chat template with a conversation, as the model sees it", cmd_render},
 };
 
 enum {

@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include <time.h>
 
-typedef struct jinja jinja;
+typedef struct ew_template jinja;
 
 /* name stands in errors. EW_EFORMAT for what is no Jinja, EW_EUNSUPPORTED for what is but isn't
  * done here. A jinja is immutable: one serves any number of threads. */

@@ -100,7 +100,7 @@ struct jnode {
     jvalue value;
 };
 
-struct jinja {
+struct ew_template {
     arena mem; /* holds everything */
     char *name;
     jnode *root;
