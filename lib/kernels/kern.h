@@ -94,7 +94,8 @@ typedef struct {
 
     /* One head of one token into the cache: n floats -> kv_row_bytes(form, n) bytes. */
     void (*kv_store[KVT_COUNT])(void *dst, const float *src, size_t n);
-    /* The way back, for tests and for changing the cache's type. */
+    /* The way back. Every value is exact, and attn_qk and attn_pv with KVT_F32 over rows that were
+     * loaded give the same bits as over the rows themselves: many queries load them once. */
     void (*kv_load[KVT_COUNT])(float *dst, const void *src, size_t n);
     /* s[h * s_stride + t] = scale * dot(q + h * n, K[t]) for n_head query heads that share the
      * keys K (n_tok rows of kv_row_bytes(form, n), one after another): each row is read once. */

@@ -715,6 +715,9 @@ static void compare_scores(const attention *a, const float *q) {
             k.attn_qk[a->form](&one, 1, q + h * a->n, kv, 0.3f, 1, 1, a->n);
             if (!same_float(one, got[at]))
                 bad("head %zu token %zu n %zu: not as alone", h, t, a->n);
+            k.attn_qk[KVT_F32](&one, 1, q + h * a->n, row, 0.3f, 1, 1, a->n);
+            if (!same_float(one, got[at]))
+                bad("head %zu token %zu n %zu: not as with floats", h, t, a->n);
         }
     }
 }
@@ -761,6 +764,7 @@ static void compare_outputs(const attention *a, const float *keep) {
 static void check_pv_shape(int form, size_t heads, size_t toks, size_t n, floats_kind kind) {
     static const float all[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     attention a = new_attention(form, heads, toks, n, false, kind);
+    guarded rows = guarded_new(toks * n * sizeof(float));
     const float *p = a.p.data;
     const size_t cut = toks / 3;
     float keep[8];
@@ -776,6 +780,13 @@ static void check_pv_shape(int form, size_t heads, size_t toks, size_t n, floats
     k.attn_pv[form](a.want.data, all, p + cut, a.stride, (uint8_t *)a.kv.data + cut * a.row, heads,
                     toks - cut, n);
     if (memcmp(a.want.data, a.got.data, a.got.size) != 0) bad("n %zu: cut in two, other bits", n);
+    /* of rows converted before: the same bits */
+    for (size_t t = 0; t < toks; t++)
+        ref.kv_load[form]((float *)rows.data + t * n, (const uint8_t *)a.kv.data + t * a.row, n);
+    start_output(&a, &a.want, keep);
+    k.attn_pv[KVT_F32](a.want.data, keep, p, a.stride, rows.data, heads, toks, n);
+    if (memcmp(a.want.data, a.got.data, a.got.size) != 0) bad("n %zu: floats, other bits", n);
+    guarded_free(&rows);
     free_attention(&a);
 }
 
