@@ -29,6 +29,7 @@ typedef struct {
     pool *pool;
     const kern_table *k;
     uint32_t n_tok;
+    size_t n_part;
     const uint32_t *logit_of;
     size_t n_logit;
     atomic_bool *cancel;
@@ -71,12 +72,27 @@ static bool has_out(const ew_model *m) {
     return false;
 }
 
+static attn_sizes attention_sizes(const ew_model *m, const kv_layout *l) {
+    attn_sizes z = {.n_head = m->hp.n_head_max,
+                    .dim_k = m->hp.head_dim_k,
+                    .dim_v = m->hp.head_dim_v,
+                    .page_tokens = l->page_tokens};
+
+    for (uint32_t i = 0; i < m->hp.n_layer; i++) {
+        const uint32_t group = m->layers[i].n_head / m->layers[i].n_head_kv;
+
+        if (group > z.group) z.group = group;
+    }
+    return z;
+}
+
 static uint64_t lay_out(walk_space *w, uint8_t *base) {
     const ew_model *m = w->m;
     const hparams *hp = &m->hp;
     const size_t n_thread = (size_t)pool_size(m->engine->pool), chunk = w->chunk;
     carver c = {.base = base};
 
+    w->attn = attention_sizes(m, w->layout);
     w->x = carve(&c, (uint64_t)chunk * hp->n_embd * sizeof(float));
     carve_acts(&c, &w->in, m->forms_attn_in | m->forms_ffn_in | m->forms_head,
                chunk > WALK_LOGIT_ROWS ? chunk : WALK_LOGIT_ROWS, hp->n_embd);
@@ -92,14 +108,15 @@ static uint64_t lay_out(walk_space *w, uint8_t *base) {
     }
     w->logits = carve(&c, (uint64_t)WALK_LOGIT_ROWS * hp->n_vocab * sizeof(float));
     w->at = carve(&c, chunk * sizeof *w->at);
+    w->parts = carve(&c, chunk * sizeof *w->parts);
+    w->spans = carve(&c, attn_span_floats(&w->attn) * sizeof(float));
+    w->attn_work = carve(&c, n_thread * attn_work_floats(&w->attn) * sizeof(float));
     w->work = carve(&c, n_thread * sizeof *w->work);
     for (size_t i = 0; i < n_thread; i++) {
         cpu_work work = {
             .tile = carve(&c, cpu_tile_floats(chunk > WALK_LOGIT_ROWS ? chunk : WALK_LOGIT_ROWS) *
                                   sizeof(float)),
             .row = carve(&c, m->n_in_max * sizeof(float)),
-            .scores =
-                carve(&c, (uint64_t)hp->n_head_max * (w->layout->page_tokens + 3) * sizeof(float)),
         };
 
         if (base) w->work[i] = work;
@@ -294,63 +311,37 @@ static void stage_store(step *s, const layer *l, uint32_t il) {
     }
 }
 
-/* Scores of a page's n keys for each head of a group, and their running softmax. */
-static void score(const step *s, const layer *l, const float *q, const uint8_t *keys, uint32_t n,
-                  float *best, float *sum, float *keep, float *scores) {
-    const uint32_t group = l->n_head / l->n_head_kv, page = s->w->layout->page_tokens;
-    const float cap = s->w->m->hp.attn_softcap;
-
-    s->k->attn_qk[s->w->layout->k](scores, page, q, keys, l->attn_scale, group, n, l->head_dim_k);
-    for (uint32_t g = 0; g < group; g++) {
-        float *row = scores + (size_t)g * page, top, now;
-
-        if (cap > 0) s->k->softcap(row, cap, n);
-        top = s->k->max_f32(row, n);
-        now = top > best[g] ? top : best[g];
-        keep[g] = expf(best[g] - now);
-        sum[g] = sum[g] * keep[g] + s->k->exp_sum(row, now, n);
-        best[g] = now;
-    }
-}
-
-/* Attention of one token's query heads that share key/value head h: running softmax over pages.
- * best, sum, keep: [group]; scores: [group, page_tokens]. */
-static void attend(const step *s, const layer *l, uint32_t il, size_t t, uint32_t h,
-                   const cpu_work *work) {
+static attention layer_attention(const step *s, const layer *l, uint32_t il) {
     const walk_space *w = s->w;
-    const kv_layout *lay = w->layout;
-    const walk_token *at = &w->at[t];
-    const uint32_t group = l->n_head / l->n_head_kv, page = lay->page_tokens;
-    const uint32_t first = l->window && at->pos >= l->window ? at->pos + 1 - l->window : 0;
-    const float *q = w->q + t * l->wq.n_out + (size_t)h * group * l->head_dim_k;
-    float *out = w->att.f32 + (t * l->n_head + (size_t)h * group) * l->head_dim_v;
-    float *best = work->scores, *sum = best + group, *keep = sum + group, *scores = keep + group;
 
-    memset(out, 0, sizeof *out * group * l->head_dim_v);
-    for (uint32_t g = 0; g < group; g++) {
-        best[g] = -INFINITY;
-        sum[g] = 0;
-    }
-    for (uint32_t p = first / page; p * page <= at->pos; p++) {
-        const uint32_t from = p * page < first ? first - p * page : 0;
-        const uint32_t left = at->pos + 1 - p * page, n = (left < page ? left : page) - from;
-
-        score(s, l, q, kv_keys(at->kv, il, h, p) + from * lay->k_row, n, best, sum, keep, scores);
-        s->k->attn_pv[lay->v](out, keep, scores, page,
-                              kv_values(at->kv, il, h, p) + from * lay->v_row, group, n,
-                              l->head_dim_v);
-    }
-    for (uint32_t g = 0; g < group; g++) {
-        if (l->sinks) sum[g] += expf(l->sinks[h * group + g] - best[g]);
-        for (uint32_t i = 0; i < l->head_dim_v; i++) out[g * l->head_dim_v + i] /= sum[g];
-    }
+    return (attention){.k = s->k,
+                       .layout = w->layout,
+                       .sizes = w->attn,
+                       .il = il,
+                       .n_head = l->n_head,
+                       .n_head_kv = l->n_head_kv,
+                       .dim_k = l->head_dim_k,
+                       .dim_v = l->head_dim_v,
+                       .scale = l->attn_scale,
+                       .softcap = w->m->hp.attn_softcap,
+                       .window = l->window,
+                       .sinks = l->sinks,
+                       .parts = w->parts,
+                       .n_part = s->n_part,
+                       .q = w->q,
+                       .out = w->att.f32,
+                       .spans = w->spans};
 }
 
-static void stage_attention(step *s, const layer *l, uint32_t il, const cpu_work *work) {
+/* Joins what the threads found for the spans of a token's keys, and quantises the result. */
+static void stage_join_spans(step *s, const attention *a, const acts *att) {
+    attn_cursor c = {0};
     size_t b, e;
 
-    while (pool_take(s->pool, (size_t)s->n_tok * l->n_head_kv, 1, &b, &e))
-        attend(s, l, il, b / l->n_head_kv, (uint32_t)(b % l->n_head_kv), work);
+    while (pool_take(s->pool, s->n_tok, 1, &b, &e)) {
+        attn_join(a, &c, (uint32_t)b);
+        cpu_quantise(s->w->m->engine, att, s->w->m->forms_attn_out, b);
+    }
 }
 
 /* The activation of the architecture's feed-forward. */
@@ -380,6 +371,7 @@ static bool walk_layer(step *s, uint32_t il, int ith) {
     walk_space *w = s->w;
     const ew_model *m = w->m;
     const layer *l = &m->layers[il];
+    const attention attn = layer_attention(s, l, il);
     cpu_work *work = &w->work[ith];
     acts att = w->att, ffn = w->ffn; /* as wide as this layer's */
 
@@ -394,9 +386,9 @@ static bool walk_layer(step *s, uint32_t il, int ith) {
     pool_barrier(s->pool);
     stage_store(s, l, il);
     pool_barrier(s->pool);
-    stage_attention(s, l, il, work);
+    attn_spans(&attn, s->pool, w->attn_work + (size_t)ith * attn_work_floats(&w->attn));
     pool_barrier(s->pool);
-    stage_quantise(s, &att, m->forms_attn_out);
+    stage_join_spans(s, &attn, &att);
     pool_barrier(s->pool);
     stage_out(s, &l->wo, l->bo, l->attn_post_norm, &att, work);
     pool_barrier(s->pool);
@@ -469,10 +461,14 @@ ew_status walk_step(walk_space *w, const walk_part *parts, size_t n_part, const 
               .n_logit = n_logit,
               .cancel = cancel};
 
-    for (size_t i = 0; i < n_part; i++)
+    for (size_t i = 0; i < n_part; i++) {
+        if (parts[i].n == 0) continue;
+        w->parts[s.n_part++] =
+            (attn_part){.kv = parts[i].kv, .at = s.n_tok, .pos = parts[i].pos, .n = parts[i].n};
         for (uint32_t j = 0; j < parts[i].n; j++)
             w->at[s.n_tok++] = (walk_token){
                 .kv = parts[i].kv, .token = parts[i].tokens[j], .pos = parts[i].pos + j};
+    }
     pool_run(s.pool, run_step, &s);
     return s.is_stopped ? fail(err, EW_ECANCEL, "cancelled") : EW_OK;
 }

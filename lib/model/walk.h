@@ -7,7 +7,7 @@
 #define EW_MODEL_WALK_H
 
 #include "backend/cpu/ops.h"
-#include "model/kv.h"
+#include "model/attention.h"
 
 #include <stdatomic.h>
 
@@ -49,6 +49,10 @@ typedef struct {
     float *logits;  /* [WALK_LOGIT_ROWS, n_vocab] */
     walk_token *at; /* [chunk] */
     cpu_work *work; /* [n_thread] */
+    attn_sizes attn;
+    attn_part *parts; /* [chunk] of the step */
+    float *spans;     /* attn_span_floats() */
+    float *attn_work; /* [n_thread, attn_work_floats()] */
     const kv_layout *layout;
 } walk_space;
 

@@ -18,9 +18,8 @@ typedef struct {
 
 /* Thread-private work space, one a thread. */
 typedef struct {
-    float *tile;   /* cpu_tile_floats(chunk) */
-    float *row;    /* the longest row of any weight: dequantised when evaluating in float */
-    float *scores; /* attention: [group, page_tokens + 3] */
+    float *tile; /* cpu_tile_floats(chunk) */
+    float *row;  /* the longest row of any weight: dequantised when evaluating in float */
 } cpu_work;
 
 size_t cpu_tile_floats(size_t chunk_tokens);
