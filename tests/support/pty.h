@@ -19,7 +19,7 @@ typedef struct {
 bool pty_start(pty *p, const char *const *argv);
 void pty_type(pty *p, const char *keys); /* "\003" is Ctrl-C, "\r" Enter */
 /* Waits until text is shown after what was waited for before. The limit of this and of all that
- * wait here, two minutes, is there for programs that hang and never reached on a slow machine. */
+ * wait here is for programs that hang: two minutes in which nothing is shown. */
 bool pty_wait(pty *p, const char *text);
 /* Waits until the terminal is as a line editor has it, where Ctrl-C is a key and no signal, or is
  * as a shell wants it. */
