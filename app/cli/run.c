@@ -233,6 +233,11 @@ static int run_model(talk *t, const run_args *a, int argc, char **argv) {
     }
     status = talk_open(t, path, a->is_raw);
     if (status) goto out;
+    if (sampling_check(&t->sampling, ew_n_vocab(t->model), &err)) {
+        say_error(&err);
+        status = EXIT_USAGE;
+        goto out;
+    }
     t->is_verbose = a->is_verbose;
     if (!is_chat && !prompt.n && !has_words)
         say_note("%s is loaded; there is no prompt and no terminal to chat on", path);

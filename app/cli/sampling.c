@@ -141,6 +141,14 @@ option_group sampling_args_group(sampling_args *a) {
                           sizeof sampling_table / sizeof sampling_table[0], a};
 }
 
+ew_status sampling_check(const sampling_args *a, int32_t n_vocab, ew_error *err) {
+    for (size_t i = 0; i < a->bias.n; i++)
+        if (a->bias.v[i].id >= n_vocab)
+            return fail(err, EW_EINVAL, "option --logit-bias: token %d: the vocabulary has %d",
+                        (int)a->bias.v[i].id, (int)n_vocab);
+    return EW_OK;
+}
+
 void sampling_options(const sampling_args *a, ew_sampler_options *out) {
     ew_sampler_defaults(out);
     out->temperature = (float)a->temp;

@@ -29,6 +29,10 @@ void sampling_args_init(sampling_args *a); /* the engine's defaults */
 void sampling_args_fini(sampling_args *a);
 option_group sampling_args_group(sampling_args *a);
 
+/* EW_EINVAL names a token of --logit-bias that is not in the vocabulary: known only once there is
+ * a model. */
+ew_status sampling_check(const sampling_args *a, int32_t n_vocab, ew_error *err);
+
 /* out borrows from a. */
 void sampling_options(const sampling_args *a, ew_sampler_options *out);
 

@@ -15,6 +15,9 @@ printf 'a\000b' | run
 cat "$TMP/err"
 printf 'a\000b' | run --raw
 cat "$TMP/err"
+echo 'a token that the vocabulary lacks'
+run --logit-bias 512+1 hello </dev/null
+cat "$TMP/err"
 echo '10 MB'
 head -c 10000000 /dev/zero | tr '\0' 'x' | run
 sed 's/has [0-9]* tokens/has N tokens/' "$TMP/err"
