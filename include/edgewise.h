@@ -411,15 +411,41 @@ EW_API uint64_t ew_sampler_seed(const ew_sampler *s);
 /* Forgets accepted tokens and starts the random numbers again. */
 EW_API void ew_sampler_reset(ew_sampler *s);
 /* Chooses a token. logits: ew_n_vocab floats, borrowed, not changed. Does not accept it.
- * EW_EFORMAT when no logit is a finite number, EW_EINVAL when bias and ignore_eos forbid all that
- * are. Allocates nothing. */
+ * EW_EFORMAT when no logit is a finite number, EW_EINVAL when bias, ignore_eos and a grammar forbid
+ * all that are. Allocates nothing, unless a grammar is set. */
 EW_API ew_status ew_sampler_sample(ew_sampler *s, const float *logits, int32_t *out, ew_error *err);
 EW_API void ew_sampler_accept(ew_sampler *s, int32_t id); /* joins the penalties' history */
+
+/* A grammar: what a text may be, for the vocabulary of one model. Immutable: any number of samplers
+ * and threads may use one, which must outlive them; m must outlive the grammar. docs/grammars.md
+ * has both notations. */
+typedef struct ew_grammar ew_grammar;
+
+/* GBNF, as llama.cpp reads it. EW_EFORMAT with line and column. */
+EW_API ew_status ew_grammar_new_gbnf(ew_grammar **out, ew_model *m, const char *text, size_t n,
+                                     ew_error *err);
+EW_API void ew_grammar_free(ew_grammar *g);
+
+/* From here on what the sampler chooses follows the grammar, from its beginning: tokens accepted
+ * before don't count, tokens accepted later do. NULL: no grammar. after (may be NULL, copied):
+ * choices stay free until the tokens accepted have this text in them ("</think>"); up to four
+ * blanks may then come first. The mask is applied after logit bias, penalties and DRY and before
+ * every cut, so that something is always left; end-of-generation tokens are allowed where the text
+ * may end, control tokens only where the grammar names them. Accepting a token that the grammar
+ * forbids makes the next ew_sampler_sample fail. To go back: call it again and accept what is kept.
+ * ew_sampler_reset starts the grammar again. Its cache grows while sampling, up to a bound.
+ * EW_EMISMATCH when the grammar is for another vocabulary. */
+EW_API ew_status ew_sampler_set_grammar(ew_sampler *s, const ew_grammar *g, const char *after,
+                                        ew_error *err);
+/* The text is complete and the grammar lets nothing follow: there is no need to go on to an
+ * end-of-generation token. False without a grammar. */
+EW_API bool ew_sampler_is_complete(const ew_sampler *s);
 
 /* ---- generation ----------------------------------------------------------------------------- */
 
 typedef enum ew_stop_reason {
-    EW_STOP_EOG,     /* the model ended its answer (the token is not part of the text) */
+    EW_STOP_EOG,     /* the model ended its answer (the token is not part of the text), or the
+                      * answer is all that the grammar allows */
     EW_STOP_STRING,  /* a stop string came up (not part of the text) */
     EW_STOP_LENGTH,  /* n_predict tokens */
     EW_STOP_CONTEXT, /* the window is full */
@@ -434,6 +460,8 @@ typedef struct ew_generate_options {
     bool ignore_eos; /* goes on after an end-of-generation token (use the sampler's option too) */
     bool (*on_text)(void *ctx, const char *text, size_t n); /* whole UTF-8 sequences; may be NULL */
     void *ctx;
+    const ew_grammar *grammar; /* what the generated text may be; NULL: anything */
+    const char *grammar_after; /* holds only after this text, as in ew_sampler_set_grammar */
 } ew_generate_options;
 
 /* Counts and times of one generation, in microseconds of a monotonic clock.
@@ -459,7 +487,8 @@ EW_API const char *ew_stop_reason_name(ew_stop_reason r);
  * the session holds, whose logits must be there (EW_EINVAL otherwise).
  * A stop for any ew_stop_reason is EW_OK; a prompt that exceeds the window is EW_EFULL, before any
  * work. out (may be NULL) and the text so far are complete on failure, too.
- * The sampler's history becomes the prompt, then its own tokens join; its random numbers go on. */
+ * The sampler's history becomes the prompt, then its own tokens join; its random numbers go on. A
+ * grammar that was set in the sampler before is dropped; the options' one holds for this call. */
 EW_API ew_status ew_generate(ew_session *s, ew_sampler *sampler, const int32_t *prompt, size_t n,
                              const ew_generate_options *o, ew_generate_result *out, ew_error *err);
 

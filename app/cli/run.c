@@ -251,15 +251,16 @@ out:
 
 int cmd_run(int argc, char **argv) {
     run_args a = {0};
-    option_group groups[3];
-    const usage u = {"run", "[FILE [PROMPT...]]", about, examples, groups, 3, 0, -1};
+    option_group groups[4];
+    const usage u = {"run", "[FILE [PROMPT...]]", about, examples, groups, 4, 0, -1};
     int status;
     talk t;
 
     talk_init(&t);
     groups[0] = (option_group){"Prompt", run_table, sizeof run_table / sizeof run_table[0], &a};
     groups[1] = sampling_args_group(&t.sampling);
-    groups[2] = engine_args_group(&t.engine_args);
+    groups[2] = constrain_args_group(&t.constrain);
+    groups[3] = engine_args_group(&t.engine_args);
     if (!options_parse(&u, &argc, argv, &status)) goto out;
     if (a.prompt && a.file)
         status = usage_error(&u, "--prompt and --file contradict each other");

@@ -180,8 +180,8 @@ static uint64_t swap_used(void) {
     return m.swap_used;
 }
 
-static ew_status generate(talk *t, ew_sampler *sampler, const int32_t *ids, size_t n, sink *s,
-                          ew_error *err) {
+static ew_status generate(talk *t, ew_sampler *sampler, const ew_grammar *grammar,
+                          const int32_t *ids, size_t n, sink *s, ew_error *err) {
     const uint64_t swap_before = swap_used();
     ew_generate_options o;
     uint64_t swap_after;
@@ -192,6 +192,7 @@ static ew_status generate(talk *t, ew_sampler *sampler, const int32_t *ids, size
     o.stop = t->sampling.stop.v;
     o.n_stop = t->sampling.stop.n;
     o.ignore_eos = t->sampling.ignore_eos;
+    o.grammar = grammar;
     o.on_text = take_text;
     o.ctx = s;
     s->to->seed = ew_sampler_seed(sampler);
@@ -206,6 +207,7 @@ static ew_status generate(talk *t, ew_sampler *sampler, const int32_t *ids, size
 ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err) {
     sink s = {.to = out, .stream = stream};
     ew_sampler *sampler = NULL;
+    ew_grammar *grammar = NULL;
     ew_sampler_options o;
     int32_t *ids = NULL;
     size_t n = 0;
@@ -218,9 +220,11 @@ ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err) {
     sampling_options(&t->sampling, &o);
     rc = ew_sampler_new(&sampler, t->model, &o, err);
     if (rc) goto out;
-    rc = generate(t, sampler, ids, n, &s, err);
+    rc = constrain_make(&t->constrain, t->model, &grammar, err);
+    if (!rc) rc = generate(t, sampler, grammar, ids, n, &s, err);
 out:
     ew_sampler_free(sampler);
+    ew_grammar_free(grammar);
     ew_free(ids);
     return rc;
 }

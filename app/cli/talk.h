@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "cli/constrain.h"
 #include "cli/sampling.h"
 #include "cli/setup.h"
 
@@ -25,6 +26,7 @@ typedef struct {
 typedef struct {
     engine_args engine_args;
     sampling_args sampling;
+    constrain_args constrain;
     char *path; /* of the model file */
     ew_engine *engine;
     ew_model *model;

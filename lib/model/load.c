@@ -472,6 +472,7 @@ void ew_model_close(ew_model *m) {
     mem_release(&m->engine->budget, EW_MEM_WEIGHTS, m->charged_weights);
     mem_release(&m->engine->budget, EW_MEM_FIXED, m->charged_fixed);
     big_free(&m->packed);
+    model_trie_free(m);
     mem_free(m->vectors);
     mem_free(m->layers);
     tok_close(m->tok);

@@ -8,7 +8,10 @@
 #include "backend/engine.h"
 #include "backend/weight.h"
 #include "format/gguf_file.h"
+#include "text/token_trie.h"
 #include "text/tokenizer.h"
+
+#include <stdatomic.h>
 
 typedef enum {
     ROPE_NORM, /* rotates elements (2p, 2p + 1) */
@@ -99,13 +102,18 @@ struct ew_model {
     uint64_t fingerprint;  /* tells this model's session files from another's */
     /* Activation forms each stage's weights want, as bits 1 << act_form. */
     unsigned forms_attn_in, forms_attn_out, forms_ffn_in, forms_ffn_out, forms_head;
-    size_t n_in_max; /* longest row of any weight */
+    size_t n_in_max;            /* longest row of any weight */
+    _Atomic(token_trie *) trie; /* of the vocabulary, once a grammar needed it (trie.c) */
 };
 
 /* Reads and checks the hyper-parameters of an architecture. Layers' own numbers (heads, widths)
  * are written to layers[n_layer] (mem_free). */
 ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g, const char *name,
                        ew_error *err);
+
+/* trie.c: the tree of the vocabulary, owned by the model. From any thread. */
+ew_status model_trie(ew_model *m, const token_trie **out, ew_error *err);
+void model_trie_free(ew_model *m);
 
 str model_chat_template(const ew_model *m); /* empty when there is none */
 

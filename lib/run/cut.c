@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 static const double LN2 = 0.69314718055994530942;
 
@@ -45,6 +46,16 @@ static void gather_heap(cand_set *s, const float *logits, size_t n, size_t k) {
         sift_down(s->c, s->n, 0);
         bar = s->c[0].x;
     }
+}
+
+static int by_rank(const void *a, const void *b) {
+    const cand *x = a, *y = b;
+
+    return is_worse(x, y) ? 1 : is_worse(y, x) ? -1 : 0;
+}
+
+void cut_order(cand_set *s) {
+    if (s->n) qsort(s->c, s->n, sizeof *s->c, by_rank);
 }
 
 /* Better candidates are nearer to the centre: the largest x for "most likely", the mean of x for

@@ -36,6 +36,9 @@ enum {
  * it is at most CUT_HEAP_MAX (and not 0), for n otherwise. Ties: the lower id is the better. */
 void cut_gather(cand_set *s, const float *logits, size_t n, size_t top_k);
 
+/* The best first: what is left does not depend on the way it was gathered. */
+void cut_order(cand_set *s);
+
 /* Sets x, p and mass; drops what is too unlikely for a float. temperature > 0. From here on s->n is
  * at least 1 and every p over 0. */
 void cut_softmax(cand_set *s, float temperature);

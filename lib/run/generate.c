@@ -143,7 +143,9 @@ static ew_status go_on(generation *g, ew_error *err) {
     if (rc) return rc;
     add_text(g, text, n);
     if (g->is_done) return EW_OK;
-    if (g->opt.n_predict >= 0 && g->r.n_generated >= (uint64_t)g->opt.n_predict) {
+    if (ew_sampler_is_complete(g->sampler)) {
+        stop_for(g, EW_STOP_EOG);
+    } else if (g->opt.n_predict >= 0 && g->r.n_generated >= (uint64_t)g->opt.n_predict) {
         stop_for(g, EW_STOP_LENGTH);
     } else if (ew_session_n(g->s) >= ew_session_ctx(g->s)) {
         stop_for(g, EW_STOP_CONTEXT);
@@ -180,8 +182,10 @@ static ew_status run(generation *g, const int32_t *prompt, size_t n, ew_error *e
 
     if (!rc) rc = ew_detok_new(&g->detok, g->s->m, err);
     if (!rc) rc = take_prompt(g, prompt, n, err);
+    if (!rc) rc = ew_sampler_set_grammar(g->sampler, g->opt.grammar, g->opt.grammar_after, err);
     if (rc) return rc;
     if (!g->is_done && g->opt.n_predict == 0) stop_for(g, EW_STOP_LENGTH);
+    if (!g->is_done && ew_sampler_is_complete(g->sampler)) stop_for(g, EW_STOP_EOG);
     while (!rc && !g->is_done) rc = go_on(g, err);
     add_rest(g);
     return rc;
@@ -193,6 +197,7 @@ ew_status ew_generate(ew_session *s, ew_sampler *sampler, const int32_t *prompt,
     ew_status rc = read_options(&g, o, err);
 
     if (!rc) rc = run(&g, prompt, n, err);
+    ew_sampler_set_grammar(sampler, NULL, NULL, NULL);
     stop_fini(&g.stop);
     ew_detok_free(g.detok);
     g.r.t_wall_us = clock_us() - g.t_start;

@@ -3,10 +3,11 @@
  * The sampler: options checked, work space laid out once, then for every token the chain
  *
  *   logit bias, penalties, DRY   on a copy of the logits (penalty.c)
+ *   grammar                      forbids tokens          (constraint.c)
  *   temperature, cuts, choice    on the candidates left  (cut.c)
  *
  * docs/sampling.md says what each does. Nothing is allocated after creation, unless dry_last_n is
- * -1 and the history outgrows its reserve. */
+ * -1 and the history outgrows its reserve, or a grammar's cache grows. */
 #include "run/sampler.h"
 
 #include "base/clock.h"
@@ -30,6 +31,8 @@ struct ew_sampler {
     big_block work; /* logits, candidates, counts */
     float *logits;  /* [vocab.n] */
     cand *cands;    /* [top_k or vocab.n] */
+    mem_budget *budget;
+    constraint limit; /* the grammar, if there is one */
     history past;
     penalties pen;
     dry dry;
@@ -292,6 +295,7 @@ ew_status sampler_new(ew_sampler **out, const sampler_vocab *v, mem_budget *budg
     s = mem_array(1, sizeof *s);
     if (!s) return fail(err, EW_ENOMEM, "sampler: out of memory");
     s->vocab = *v;
+    s->budget = budget;
     s->opt = opt;
     s->opt.bias = NULL;
     s->opt.dry_breakers = NULL;
@@ -331,6 +335,7 @@ void ew_sampler_free(ew_sampler *s) {
     big_free(&s->work);
     hist_fini(&s->past);
     match_free(s->dry.breakers);
+    constraint_fini(&s->limit);
     mem_free(s);
 }
 
@@ -351,12 +356,29 @@ void sampler_forget(ew_sampler *s) {
 
 void ew_sampler_reset(ew_sampler *s) {
     sampler_forget(s);
+    constraint_restart(&s->limit);
     rng_seed(&s->rng, s->seed);
     s->mu = 2 * (double)s->opt.mirostat_tau;
 }
 
+ew_status ew_sampler_set_grammar(ew_sampler *s, const ew_grammar *g, const char *after,
+                                 ew_error *err) {
+    constraint_fini(&s->limit);
+    if (!g) return EW_OK;
+    if (g->trie->v.n != s->vocab.n) {
+        return fail(err, EW_EMISMATCH, "the grammar is for %d tokens, the sampler for %d",
+                    (int)g->trie->v.n, (int)s->vocab.n);
+    }
+    return constraint_init(&s->limit, g, after, s->budget, err);
+}
+
+bool ew_sampler_is_complete(const ew_sampler *s) {
+    return s->limit.is_on && matcher_is_complete(s->limit.m);
+}
+
 void ew_sampler_accept(ew_sampler *s, int32_t id) {
     if (id < 0 || id >= s->vocab.n) return; /* nothing that could come up again */
+    constraint_accept(&s->limit, id, s->vocab.texts.text(s->vocab.texts.ctx, id));
     penalties_accept(&s->pen, &s->past, id);
     if (s->dry.longest) dry_accept(&s->dry, s->vocab.texts.text(s->vocab.texts.ctx, id));
     hist_add(&s->past, id);
@@ -416,8 +438,54 @@ static void apply_cuts(ew_sampler *s, cand_set *c) {
     }
 }
 
+/* Temperature keeps the order, so top-k may come first and spare it most of the work. */
+static void gather(ew_sampler *s, cand_set *out) {
+    const size_t n = (size_t)s->vocab.n;
+
+    if (!(s->opt.temperature > 0)) {
+        take_most_likely(out, s->logits, n);
+        return;
+    }
+    cut_gather(out, s->logits, n, s->opt.mirostat ? 0 : (size_t)s->opt.top_k);
+    if (s->limit.is_on) cut_order(out);
+}
+
+static bool all_allowed(ew_sampler *s, const cand_set *c) {
+    for (size_t i = 0; i < c->n; i++)
+        if (!matcher_allows(s->limit.m, c->c[i].id)) return false;
+    return true;
+}
+
+/* The candidates that the grammar leaves. Where there are few, they are asked after one by one: if
+ * all are allowed, the whole mask would change nothing. */
+static ew_status gather_allowed(ew_sampler *s, cand_set *out, ew_error *err) {
+    const bool few = !(s->opt.temperature > 0) ||
+                     (!s->opt.mirostat && s->opt.top_k > 0 && s->opt.top_k <= CUT_HEAP_MAX);
+    ew_status rc = constraint_status(&s->limit, err);
+
+    if (rc) return rc;
+    if (few) {
+        gather(s, out);
+        if (all_allowed(s, out)) return EW_OK;
+        *out = (cand_set){.c = s->cands};
+    }
+    rc = constraint_apply(&s->limit, s->logits, (size_t)s->vocab.n, err);
+    if (rc) return rc;
+    gather(s, out);
+    return EW_OK;
+}
+
+static ew_status fail_nothing_left(const ew_sampler *s, ew_error *err) {
+    if (s->limit.is_on) {
+        return fail(err, EW_EINVAL,
+                    "the grammar, logit bias and ignore_eos together forbid every token");
+    }
+    return fail(err, EW_EINVAL, "logit bias or ignore_eos forbids every token that is left");
+}
+
 ew_status sampler_candidates(ew_sampler *s, const float *logits, cand_set *out, ew_error *err) {
     const size_t n = (size_t)s->vocab.n;
+    ew_status rc = EW_OK;
 
     *out = (cand_set){.c = s->cands};
     if (s->past.is_lost) {
@@ -430,15 +498,14 @@ ew_status sampler_candidates(ew_sampler *s, const float *logits, cand_set *out, 
     apply_bias(s);
     penalties_apply(&s->pen, s->logits, n);
     dry_apply(&s->dry, &s->past, s->vocab.texts, s->logits);
-    if (s->opt.temperature > 0) {
-        /* Temperature keeps the order, so top-k may come first and spare it most of the work. */
-        cut_gather(out, s->logits, n, s->opt.mirostat ? 0 : (size_t)s->opt.top_k);
-        if (out->n) apply_cuts(s, out);
-    } else {
-        take_most_likely(out, s->logits, n);
-    }
-    if (out->n) return EW_OK;
-    return fail(err, EW_EINVAL, "logit bias or ignore_eos forbids every token that is left");
+    if (s->limit.is_on)
+        rc = gather_allowed(s, out, err);
+    else
+        gather(s, out);
+    if (rc) return rc;
+    if (!out->n) return fail_nothing_left(s, err);
+    if (s->opt.temperature > 0) apply_cuts(s, out);
+    return EW_OK;
 }
 
 ew_status ew_sampler_sample(ew_sampler *s, const float *logits, int32_t *out, ew_error *err) {

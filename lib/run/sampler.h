@@ -6,6 +6,7 @@
 #define EW_RUN_SAMPLER_H
 
 #include "base/mem.h"
+#include "run/constraint.h"
 #include "run/cut.h"
 #include "run/penalty.h"
 
