@@ -98,13 +98,17 @@ typedef struct {
      * loaded give the same bits as over the rows themselves: many queries load them once. */
     void (*kv_load[KVT_COUNT])(float *dst, const void *src, size_t n);
     /* s[h * s_stride + t] = scale * dot(q + h * n, K[t]) for n_head query heads that share the
-     * keys K (n_tok rows of kv_row_bytes(form, n), one after another): each row is read once. */
+     * keys K (n_tok rows of kv_row_bytes(form, n), one after another): each row is read once. next:
+     * what the caller will read after this, as much as these rows; it is brought nearer meanwhile.
+     * NULL: nothing. */
     void (*attn_qk[KVT_COUNT])(float *s, size_t s_stride, const float *q, const void *k,
-                               float scale, size_t n_head, size_t n_tok, size_t n);
+                               float scale, size_t n_head, size_t n_tok, size_t n,
+                               const void *next);
     /* o[h * n + i] = o[h * n + i] * keep[h] + sum_t p[h * p_stride + t] * V[t, i], added token by
-     * token. Where keep[h] is 0, o is not read. */
+     * token. Where keep[h] is 0, o is not read. next: as above. */
     void (*attn_pv[KVT_COUNT])(float *o, const float *keep, const float *p, size_t p_stride,
-                               const void *v, size_t n_head, size_t n_tok, size_t n);
+                               const void *v, size_t n_head, size_t n_tok, size_t n,
+                               const void *next);
     /* x[i] = exp(x[i] - max) for n values; returns their sum (added in a fixed order). */
     float (*exp_sum)(float *x, float max, size_t n);
     float (*max_f32)(const float *x, size_t n); /* n >= 1; NaN if there is one */

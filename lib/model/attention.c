@@ -146,7 +146,7 @@ static void softmax_join(const kern_table *k, softmax *a, size_t s, const softma
     take = exp_f32(b->best[r] - best);
     a->best[s] = best;
     a->sum[s] = a->sum[s] * keep + b->sum[r] * take;
-    k->attn_pv[KVT_F32](to, &keep, &take, 1, from, 1, 1, dim_v);
+    k->attn_pv[KVT_F32](to, &keep, &take, 1, from, 1, 1, dim_v, NULL);
 }
 
 /* Divides a row by its sum, to which the sink adds. */
@@ -185,6 +185,11 @@ static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+/* Few rows go over the cache itself, at the pace of memory. */
+static bool reads_cache(const block *b) {
+    return b->n * b->group < CONVERT_ROWS;
+}
+
 /* A page's rows as they are, or converted. */
 typedef struct {
     const uint8_t *rows;
@@ -196,7 +201,7 @@ static page_rows page_of(const block *b, const uint8_t *rows, kv_form form, uint
                          uint32_t first, uint32_t end, float *floats) {
     const size_t bytes = kv_row_bytes(form, dim);
 
-    if (form == KVT_F32 || b->n * b->group < CONVERT_ROWS) return (page_rows){rows, bytes, form};
+    if (form == KVT_F32 || reads_cache(b)) return (page_rows){rows, bytes, form};
     for (uint32_t i = first; i < end; i++)
         b->a->k->kv_load[form](floats + (size_t)i * dim, rows + i * bytes, dim);
     return (page_rows){(const uint8_t *)floats, dim * sizeof(float), KVT_F32};
@@ -204,7 +209,7 @@ static page_rows page_of(const block *b, const uint8_t *rows, kv_form form, uint
 
 /* Adds the values of keys [first, end), places in the page, to the rows of tokens [t, t + n). */
 static void add_values(const block *b, const page_rows *v, uint32_t t, uint32_t n, uint32_t first,
-                       uint32_t end, const float *keep) {
+                       uint32_t end, const float *keep, const uint8_t *next) {
     const attention *a = b->a;
     const uint32_t page = a->layout->page_tokens;
     const size_t row = (size_t)t * b->group;
@@ -212,13 +217,13 @@ static void add_values(const block *b, const page_rows *v, uint32_t t, uint32_t 
     if (first >= end || n == 0) return;
     a->k->attn_pv[v->form](b->to->out + row * a->dim_v, keep + row,
                            b->w.scores + row * page + first, page, v->rows + first * v->row_bytes,
-                           (size_t)n * b->group, end - first, a->dim_v);
+                           (size_t)n * b->group, end - first, a->dim_v, next);
 }
 
 /* Values of keys that all tokens [t, e) see are added together; those before and after, which only
  * some see, token by token. Each row adds its keys in ascending order. at: the page's first key. */
 static void add_page(const block *b, const page_rows *v, uint32_t t, uint32_t e, uint32_t at,
-                     uint32_t page_end) {
+                     uint32_t page_end, const uint8_t *next) {
     const uint32_t first = max_u32(first_key(b, e - 1), at);
     const uint32_t end = min_u32(end_key(b, t), page_end);
     const bool has_common = first < end;
@@ -227,14 +232,14 @@ static void add_page(const block *b, const page_rows *v, uint32_t t, uint32_t e,
         const uint32_t own = max_u32(first_key(b, i), at);
         const uint32_t to = has_common ? first : min_u32(end_key(b, i), page_end);
 
-        add_values(b, v, i, 1, own - at, to - at, b->w.keep);
+        add_values(b, v, i, 1, own - at, to - at, b->w.keep, NULL);
         if (own < to)
             memcpy(b->w.keep + (size_t)i * b->group, b->w.whole, b->group * sizeof *b->w.keep);
     }
     if (!has_common) return;
-    add_values(b, v, t, e - t, first - at, end - at, b->w.keep);
+    add_values(b, v, t, e - t, first - at, end - at, b->w.keep, next);
     for (uint32_t i = t; i < e; i++)
-        add_values(b, v, i, 1, end - at, min_u32(end_key(b, i), page_end) - at, b->w.whole);
+        add_values(b, v, i, 1, end - at, min_u32(end_key(b, i), page_end) - at, b->w.whole, NULL);
 }
 
 /* Softmax of one token's rows over the keys [first, end), places in the page. */
@@ -255,6 +260,7 @@ static void attend_page(const block *b, uint32_t p) {
     const attention *a = b->a;
     const kv_layout *l = a->layout;
     const uint32_t page = l->page_tokens, at = p * page;
+    const uint8_t *stored = kv_values(b->kv, a->il, b->h, p), *next = NULL;
     uint32_t t = 0, e = b->n, first, end;
     page_rows keys, values;
 
@@ -264,15 +270,16 @@ static void attend_page(const block *b, uint32_t p) {
     first = max_u32(first_key(b, t), at) - at;
     end = min_u32(end_key(b, e - 1), at + page) - at;
     keys = page_of(b, kv_keys(b->kv, a->il, b->h, p), l->k, a->dim_k, first, end, b->w.keys);
-    a->k->attn_qk[keys.form](b->w.scores + (size_t)t * b->group * page + first, page,
-                             b->q + (size_t)t * b->group * a->dim_k,
-                             keys.rows + first * keys.row_bytes, a->scale,
-                             (size_t)(e - t) * b->group, end - first, a->dim_k);
+    a->k->attn_qk[keys.form](
+        b->w.scores + (size_t)t * b->group * page + first, page,
+        b->q + (size_t)t * b->group * a->dim_k, keys.rows + first * keys.row_bytes, a->scale,
+        (size_t)(e - t) * b->group, end - first, a->dim_k, reads_cache(b) ? stored : NULL);
     for (uint32_t i = t; i < e; i++)
         score_token(b, i, max_u32(first_key(b, i), at) - at,
                     min_u32(end_key(b, i), at + page) - at);
-    values = page_of(b, kv_values(b->kv, a->il, b->h, p), l->v, a->dim_v, first, end, b->w.values);
-    add_page(b, &values, t, e, at, at + page);
+    values = page_of(b, stored, l->v, a->dim_v, first, end, b->w.values);
+    if (reads_cache(b) && p + 1 < b->kv->n_page) next = kv_keys(b->kv, a->il, b->h, p + 1);
+    add_page(b, &values, t, e, at, at + page, next);
 }
 
 /* ---- blocks and spans ----------------------------------------------------------------------- */

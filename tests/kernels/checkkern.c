@@ -712,10 +712,10 @@ static void compare_scores(const attention *a, const float *q) {
                 bad("head %zu token %zu n %zu: %g, plain C %g", h, t, a->n, (double)got[at],
                     (double)want[at]);
             }
-            k.attn_qk[a->form](&one, 1, q + h * a->n, kv, 0.3f, 1, 1, a->n);
+            k.attn_qk[a->form](&one, 1, q + h * a->n, kv, 0.3f, 1, 1, a->n, NULL);
             if (!same_float(one, got[at]))
                 bad("head %zu token %zu n %zu: not as alone", h, t, a->n);
-            k.attn_qk[KVT_F32](&one, 1, q + h * a->n, row, 0.3f, 1, 1, a->n);
+            k.attn_qk[KVT_F32](&one, 1, q + h * a->n, row, 0.3f, 1, 1, a->n, NULL);
             if (!same_float(one, got[at]))
                 bad("head %zu token %zu n %zu: not as with floats", h, t, a->n);
         }
@@ -725,8 +725,8 @@ static void compare_scores(const attention *a, const float *q) {
 static void check_qk_shape(int form, size_t heads, size_t toks, size_t n, floats_kind kind) {
     attention a = new_attention(form, heads, toks, n, true, kind);
 
-    ref.attn_qk[form](a.want.data, a.stride, a.q.data, a.kv.data, 0.3f, heads, toks, n);
-    k.attn_qk[form](a.got.data, a.stride, a.q.data, a.kv.data, 0.3f, heads, toks, n);
+    ref.attn_qk[form](a.want.data, a.stride, a.q.data, a.kv.data, 0.3f, heads, toks, n, NULL);
+    k.attn_qk[form](a.got.data, a.stride, a.q.data, a.kv.data, 0.3f, heads, toks, n, NULL);
     compare_scores(&a, a.q.data);
     free_attention(&a);
 }
@@ -771,20 +771,20 @@ static void check_pv_shape(int form, size_t heads, size_t toks, size_t n, floats
 
     start_output(&a, &a.want, keep);
     start_output(&a, &a.got, keep);
-    ref.attn_pv[form](a.want.data, keep, p, a.stride, a.kv.data, heads, toks, n);
-    k.attn_pv[form](a.got.data, keep, p, a.stride, a.kv.data, heads, toks, n);
+    ref.attn_pv[form](a.want.data, keep, p, a.stride, a.kv.data, heads, toks, n, NULL);
+    k.attn_pv[form](a.got.data, keep, p, a.stride, a.kv.data, heads, toks, n, NULL);
     compare_outputs(&a, keep);
     /* in two calls: the same bits */
     start_output(&a, &a.want, keep);
-    k.attn_pv[form](a.want.data, keep, p, a.stride, a.kv.data, heads, cut, n);
+    k.attn_pv[form](a.want.data, keep, p, a.stride, a.kv.data, heads, cut, n, NULL);
     k.attn_pv[form](a.want.data, all, p + cut, a.stride, (uint8_t *)a.kv.data + cut * a.row, heads,
-                    toks - cut, n);
+                    toks - cut, n, NULL);
     if (memcmp(a.want.data, a.got.data, a.got.size) != 0) bad("n %zu: cut in two, other bits", n);
     /* of rows converted before: the same bits */
     for (size_t t = 0; t < toks; t++)
         ref.kv_load[form]((float *)rows.data + t * n, (const uint8_t *)a.kv.data + t * a.row, n);
     start_output(&a, &a.want, keep);
-    k.attn_pv[KVT_F32](a.want.data, keep, p, a.stride, rows.data, heads, toks, n);
+    k.attn_pv[KVT_F32](a.want.data, keep, p, a.stride, rows.data, heads, toks, n, NULL);
     if (memcmp(a.want.data, a.got.data, a.got.size) != 0) bad("n %zu: floats, other bits", n);
     guarded_free(&rows);
     free_attention(&a);

@@ -422,8 +422,8 @@ static void check_attention(kv_form f, size_t n, double bound) {
         for (size_t i = 0; i < n; i++) kv[t * n + i] = rng_float(&r);
         k.kv_store[f](cache + t * row, kv + t * n, n);
     }
-    k.attn_qk[f](s, 8, q, cache, 0.25f, HEADS, LEN, n);
-    k.attn_pv[f](o, keep, p, 8, cache, HEADS, LEN, n);
+    k.attn_qk[f](s, 8, q, cache, 0.25f, HEADS, LEN, n, NULL);
+    k.attn_pv[f](o, keep, p, 8, cache, HEADS, LEN, n, NULL);
     for (size_t h = 0; h < HEADS; h++) {
         for (size_t t = 0; t < LEN; t++) {
             double dot = 0;

@@ -108,13 +108,13 @@ static void call_store(const kern_table *t, bench_data *d) {
 }
 
 static void call_qk(const kern_table *t, bench_data *d) {
-    t->attn_qk[d->form](d->y, KV_TOKS, d->f, d->kv, 0.1f, HEADS, KV_TOKS, HEAD);
+    t->attn_qk[d->form](d->y, KV_TOKS, d->f, d->kv, 0.1f, HEADS, KV_TOKS, HEAD, NULL);
 }
 
 static void call_pv(const kern_table *t, bench_data *d) {
     static const float keep[HEADS];
 
-    t->attn_pv[d->form](d->y, keep, d->f, KV_TOKS, d->kv, HEADS, KV_TOKS, HEAD);
+    t->attn_pv[d->form](d->y, keep, d->f, KV_TOKS, d->kv, HEADS, KV_TOKS, HEAD, NULL);
 }
 
 static volatile float sink;

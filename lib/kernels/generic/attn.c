@@ -123,17 +123,19 @@ static inline void pv(float *o, const float *keep, const float *p, size_t p_stri
     }
 }
 
-#define KV_FORM(type, form)                                                                   \
- static void load_##type(float *dst, const void *src, size_t n) {                             \
-  part_##type(dst, src, 0, n);                                                                \
- }                                                                                            \
- static void qk_##type(float *s, size_t s_stride, const float *q, const void *k, float scale, \
-                       size_t n_head, size_t n_tok, size_t n) {                               \
-  qk(s, s_stride, q, k, kv_row_bytes(form, n), scale, n_head, n_tok, n, part_##type);         \
- }                                                                                            \
- static void pv_##type(float *o, const float *keep, const float *p, size_t p_stride,          \
-                       const void *v, size_t n_head, size_t n_tok, size_t n) {                \
-  pv(o, keep, p, p_stride, v, kv_row_bytes(form, n), n_head, n_tok, n, part_##type);          \
+#define KV_FORM(type, form)                                                                      \
+ static void load_##type(float *dst, const void *src, size_t n) {                                \
+  part_##type(dst, src, 0, n);                                                                   \
+ }                                                                                               \
+ static void qk_##type(float *s, size_t s_stride, const float *q, const void *k, float scale,    \
+                       size_t n_head, size_t n_tok, size_t n, const void *next) {                \
+  (void)next;                                                                                    \
+  qk(s, s_stride, q, k, kv_row_bytes(form, n), scale, n_head, n_tok, n, part_##type);            \
+ }                                                                                               \
+ static void pv_##type(float *o, const float *keep, const float *p, size_t p_stride,             \
+                       const void *v, size_t n_head, size_t n_tok, size_t n, const void *next) { \
+  (void)next;                                                                                    \
+  pv(o, keep, p, p_stride, v, kv_row_bytes(form, n), n_head, n_tok, n, part_##type);             \
  }
 
 KV_FORM(f32, KVT_F32)

@@ -21,7 +21,8 @@
 
 enum {
     RUN = 32, /* elements of a q8_0 block; rows are walked in such runs */
-    ROWS = 3  /* of queries in a tile */
+    ROWS = 3, /* of queries in a tile */
+    LINE = 64 /* bytes of a cache line */
 };
 
 /* Elements i .. i + LANES of a run of 32 that starts at `run`; only `left` of them where that is
@@ -35,6 +36,16 @@ typedef struct {
 
 INLINE const uint8_t *run_at(kv_type ty, const uint8_t *row, size_t i) {
     return row + i / RUN * ty.run_bytes;
+}
+
+/* Asks for a run of what the next call reads. Between the products, line by line: many at once
+ * would wait for one another, and the products for them. */
+INLINE void prefetch_run(kv_type ty, const uint8_t *row, size_t i) {
+    const uint8_t *run = run_at(ty, row, i);
+
+#pragma GCC unroll 2
+    for (size_t at = 0; at < ty.run_bytes; at += LINE)
+        _mm_prefetch((const char *)run + at, _MM_HINT_T0);
 }
 
 /* One vector of `rows` queries times that of `keys` keys. rows, keys and mostly left: constants. */
@@ -59,7 +70,8 @@ INLINE void qk_step(kv_type ty, vec acc[ROWS][TILE], const float *q, const uint8
 }
 
 INLINE void qk_tile(kv_type ty, float *s, size_t s_stride, const float *q, const uint8_t *k,
-                    size_t row_bytes, float scale, size_t n, size_t rows, size_t keys) {
+                    size_t row_bytes, float scale, size_t n, size_t rows, size_t keys,
+                    const uint8_t *next) {
     vec acc[ROWS][TILE];
 
 #pragma GCC unroll 3
@@ -68,6 +80,10 @@ INLINE void qk_tile(kv_type ty, float *s, size_t s_stride, const float *q, const
         for (size_t t = 0; t < keys; t++) acc[r][t] = v_zero();
     }
     for (size_t run = 0; run < n; run += RUN) {
+        if (next) {
+#pragma GCC unroll 8
+            for (size_t t = 0; t < keys; t++) prefetch_run(ty, next + t * row_bytes, run);
+        }
         if (n - run >= RUN) {
 #pragma GCC unroll 4
             for (size_t i = 0; i < RUN; i += LANES)
@@ -87,25 +103,33 @@ INLINE void qk_tile(kv_type ty, float *s, size_t s_stride, const float *q, const
 }
 
 INLINE void qk_rows(kv_type ty, float *s, size_t s_stride, const float *q, const uint8_t *k,
-                    size_t row_bytes, float scale, size_t n_row, size_t n, size_t keys) {
+                    size_t row_bytes, float scale, size_t n_row, size_t n, size_t keys,
+                    const uint8_t *next) {
     size_t r = 0;
 
     for (; r + 3 <= n_row; r += 3)
-        qk_tile(ty, s + r * s_stride, s_stride, q + r * n, k, row_bytes, scale, n, 3, keys);
+        qk_tile(ty, s + r * s_stride, s_stride, q + r * n, k, row_bytes, scale, n, 3, keys,
+                r ? NULL : next);
     s += r * s_stride;
     q += r * n;
-    if (n_row - r == 2) qk_tile(ty, s, s_stride, q, k, row_bytes, scale, n, 2, keys);
-    if (n_row - r == 1) qk_tile(ty, s, s_stride, q, k, row_bytes, scale, n, 1, keys);
+    if (n_row - r == 2)
+        qk_tile(ty, s, s_stride, q, k, row_bytes, scale, n, 2, keys, r ? NULL : next);
+    if (n_row - r == 1)
+        qk_tile(ty, s, s_stride, q, k, row_bytes, scale, n, 1, keys, r ? NULL : next);
 }
 
 INLINE void qk(kv_type ty, float *s, size_t s_stride, const float *q, const uint8_t *k,
-               size_t row_bytes, float scale, size_t n_row, size_t n_tok, size_t n) {
+               size_t row_bytes, float scale, size_t n_row, size_t n_tok, size_t n,
+               const uint8_t *next) {
     size_t t = 0;
 
-    for (; t + TILE <= n_tok; t += TILE)
-        qk_rows(ty, s + t, s_stride, q, k + t * row_bytes, row_bytes, scale, n_row, n, TILE);
+    for (; t + TILE <= n_tok; t += TILE) {
+        qk_rows(ty, s + t, s_stride, q, k + t * row_bytes, row_bytes, scale, n_row, n, TILE,
+                next ? next + t * row_bytes : NULL);
+    }
     for (; t < n_tok; t++)
-        qk_rows(ty, s + t, s_stride, q, k + t * row_bytes, row_bytes, scale, n_row, n, 1);
+        qk_rows(ty, s + t, s_stride, q, k + t * row_bytes, row_bytes, scale, n_row, n, 1,
+                next ? next + t * row_bytes : NULL);
 }
 
 INLINE vec kept(const float *o, float keep, size_t left) {
@@ -117,7 +141,7 @@ INLINE vec kept(const float *o, float keep, size_t left) {
  * be less than its lanes. i is a multiple of the tile's size or of LANES. */
 INLINE void pv_tile(kv_type ty, float *o, const float *keep, const float *p, size_t p_stride,
                     const uint8_t *v, size_t row_bytes, size_t n_tok, size_t n, size_t i,
-                    size_t left, size_t rows, size_t vecs) {
+                    size_t left, size_t rows, size_t vecs, const uint8_t *next) {
     const size_t in_run = vecs * LANES >= RUN ? 0 : i % RUN;
     vec acc[ROWS][TILE];
 
@@ -131,6 +155,8 @@ INLINE void pv_tile(kv_type ty, float *o, const float *keep, const float *p, siz
     for (size_t t = 0; t < n_tok; t++, v += row_bytes) {
         vec pt[ROWS];
 
+        if (next)
+            for (size_t j = 0; j < n; j += RUN) prefetch_run(ty, next + t * row_bytes, j);
 #pragma GCC unroll 3
         for (size_t r = 0; r < rows; r++) pt[r] = v_set1(p[r * p_stride + t]);
 #pragma GCC unroll 8
@@ -158,35 +184,40 @@ INLINE void pv_tile(kv_type ty, float *o, const float *keep, const float *p, siz
 
 INLINE void pv_rows(kv_type ty, float *o, const float *keep, const float *p, size_t p_stride,
                     const uint8_t *v, size_t row_bytes, size_t n_row, size_t n_tok, size_t n,
-                    size_t i, size_t left, size_t vecs) {
+                    size_t i, size_t left, size_t vecs, const uint8_t *next) {
     size_t r = 0;
 
+    if (i) next = NULL;
     for (; r + 3 <= n_row; r += 3)
         pv_tile(ty, o + r * n, keep + r, p + r * p_stride, p_stride, v, row_bytes, n_tok, n, i,
-                left, 3, vecs);
+                left, 3, vecs, r ? NULL : next);
     o += r * n;
     p += r * p_stride;
     if (n_row - r == 2)
-        pv_tile(ty, o, keep + r, p, p_stride, v, row_bytes, n_tok, n, i, left, 2, vecs);
+        pv_tile(ty, o, keep + r, p, p_stride, v, row_bytes, n_tok, n, i, left, 2, vecs,
+                r ? NULL : next);
     if (n_row - r == 1)
-        pv_tile(ty, o, keep + r, p, p_stride, v, row_bytes, n_tok, n, i, left, 1, vecs);
+        pv_tile(ty, o, keep + r, p, p_stride, v, row_bytes, n_tok, n, i, left, 1, vecs,
+                r ? NULL : next);
 }
 
 INLINE void pv(kv_type ty, float *o, const float *keep, const float *p, size_t p_stride,
-               const uint8_t *v, size_t row_bytes, size_t n_row, size_t n_tok, size_t n) {
+               const uint8_t *v, size_t row_bytes, size_t n_row, size_t n_tok, size_t n,
+               const uint8_t *next) {
     size_t i = 0;
 
     for (; n - i >= TILE * LANES; i += TILE * LANES)
-        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, TILE);
+        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, TILE, next);
     if (TILE > 4 && n - i >= 4 * LANES) {
-        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, 4);
+        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, 4, next);
         i += 4 * LANES;
     }
     for (; n - i >= RUN; i += RUN)
-        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, RUN / LANES);
+        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, RUN / LANES,
+                next);
     for (; n - i >= LANES; i += LANES)
-        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, 1);
-    if (i < n) pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, n - i, 1);
+        pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, LANES, 1, next);
+    if (i < n) pv_rows(ty, o, keep, p, p_stride, v, row_bytes, n_row, n_tok, n, i, n - i, 1, next);
 }
 
 INLINE void load_row(kv_type ty, float *dst, const uint8_t *row, size_t n) {
@@ -200,23 +231,23 @@ INLINE void load_row(kv_type ty, float *dst, const uint8_t *row, size_t n) {
     }
 }
 
-#define KV_FORM(type, form, run_bytes)                                                        \
- static void qk_##type(float *s, size_t s_stride, const float *q, const void *k, float scale, \
-                       size_t n_row, size_t n_tok, size_t n) {                                \
-  const kv_type ty = {values_##type, run_bytes};                                              \
-                                                                                              \
-  qk(ty, s, s_stride, q, k, kv_row_bytes(form, n), scale, n_row, n_tok, n);                   \
- }                                                                                            \
- static void pv_##type(float *o, const float *keep, const float *p, size_t p_stride,          \
-                       const void *v, size_t n_row, size_t n_tok, size_t n) {                 \
-  const kv_type ty = {values_##type, run_bytes};                                              \
-                                                                                              \
-  pv(ty, o, keep, p, p_stride, v, kv_row_bytes(form, n), n_row, n_tok, n);                    \
- }                                                                                            \
- static void load_##type(float *dst, const void *src, size_t n) {                             \
-  const kv_type ty = {values_##type, run_bytes};                                              \
-                                                                                              \
-  load_row(ty, dst, src, n);                                                                  \
+#define KV_FORM(type, form, run_bytes)                                                          \
+ static void qk_##type(float *s, size_t s_stride, const float *q, const void *k, float scale,   \
+                       size_t n_row, size_t n_tok, size_t n, const void *next) {                \
+  const kv_type ty = {values_##type, run_bytes};                                                \
+                                                                                                \
+  qk(ty, s, s_stride, q, k, kv_row_bytes(form, n), scale, n_row, n_tok, n, next);               \
+ }                                                                                              \
+ static void pv_##type(float *o, const float *keep, const float *p, size_t p_stride,            \
+                       const void *v, size_t n_row, size_t n_tok, size_t n, const void *next) { \
+  const kv_type ty = {values_##type, run_bytes};                                                \
+                                                                                                \
+  pv(ty, o, keep, p, p_stride, v, kv_row_bytes(form, n), n_row, n_tok, n, next);                \
+ }                                                                                              \
+ static void load_##type(float *dst, const void *src, size_t n) {                               \
+  const kv_type ty = {values_##type, run_bytes};                                                \
+                                                                                                \
+  load_row(ty, dst, src, n);                                                                    \
  }
 
 KV_FORM(f32, KVT_F32, RUN * sizeof(float))
