@@ -17,5 +17,6 @@ void kern_fill_avx2(kern_table *t) {
 void kern_fill_avx512(kern_table *t) {
     avx512_fill_packed(t);
     avx512_fill_attn(t);
+    avx512_fill_vec(t);
     t->isa = "avx512";
 }

@@ -15,5 +15,6 @@ void avx2_fill_attn(kern_table *t);
 void avx2_fill_packed(kern_table *t);
 void avx512_fill_packed(kern_table *t);
 void avx512_fill_attn(kern_table *t);
+void avx512_fill_vec(kern_table *t);
 
 #endif
