@@ -207,6 +207,11 @@ typedef struct ew_model_info {
     uint32_t ctx_train; /* tokens */
     /* What loading with the options given takes, or took, of EW_MEM_WEIGHTS and EW_MEM_PACKED. */
     uint64_t load_weights, load_packed;
+    /* Mixtures of experts: n_ff is an expert's. n_expert 0: dense, and all parameters are active.
+     */
+    uint32_t n_expert, n_expert_used;
+    uint64_t n_param_active; /* that a token uses */
+    uint64_t active_bytes; /* of weights that a token reads, in the form that they are loaded to */
 } ew_model_info;
 
 EW_API void ew_model_defaults(ew_model_options *o);

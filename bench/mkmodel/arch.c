@@ -11,6 +11,13 @@ static const mk_arch archs[] = {
     {"gemma2", MK_POST_NORMS, NULL},
     {"gemma3", MK_POST_NORMS | MK_QK_NORM, NULL},
     {"phi3", MK_STACKED_QKV | MK_STACKED_GATE, NULL},
+    {"qwen2moe", MK_QKV_BIAS | MK_SHARED_GATE | MK_MOE, NULL},
+    {"qwen3moe", MK_QK_NORM | MK_MOE, NULL},
+    {"olmoe", MK_QK_NORM_WHOLE | MK_MOE, NULL},
+    {"granite", 0, "logit_scale=8.0"},
+    {"granitemoe", 0, "logit_scale=8.0"},
+    {"gpt-oss", MK_QKV_BIAS | MK_OUT_BIAS | MK_SINKS | MK_EXPERT_BIAS | MK_LATE_FFN_NORM | MK_MOE,
+     NULL},
 };
 
 const mk_arch *mk_arch_find(const char *name) {

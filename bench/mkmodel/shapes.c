@@ -5,9 +5,13 @@
 
 /* The end of a row without experts and what else is rare. */
 #define DENSE 0, 0, 0, 0, 0, false, NULL
-#define GEMMA_4B                                                                       \
+#define GEMMA_4B                                                                      \
  "attention.sliding_window=1024 rope.freq_base_swa=10000.0 rope.scaling.type=linear " \
  "rope.scaling.factor=8.0"
+
+#define GPT_OSS                                                                  \
+ "attention.sliding_window=128 rope.scaling.type=yarn rope.scaling.factor=32.0 " \
+ "rope.scaling.original_context_length=4096"
 
 /* clang-format off */
 static const mk_shape shapes[] = {
@@ -41,6 +45,9 @@ static const mk_shape shapes[] = {
     {"qwen3-8b",       "qwen3", 36, 4096, 32,  8, 128, 12288, 151936,  40960, 1000000, 0, false, MK_QWEN2, DENSE},
     {"gemma-3-4b",     "gemma3", 34, 2560,  8, 4, 256, 10240, 262144, 131072, 1000000, 0, true,  MK_SPM, 0, 0, 0, 0, 0, false, GEMMA_4B},
     {"gemma-3-12b",    "gemma3", 48, 3840, 16, 8, 256, 15360, 262144, 131072, 1000000, 0, true,  MK_SPM, 0, 0, 0, 0, 0, false, GEMMA_4B},
+    {"qwen3-30b-a3b",  "qwen3moe", 48, 2048, 32, 4, 128, 6144, 151936, 40960, 1000000, 0, false, MK_QWEN2, 128, 8, 768, 0, 0, false, NULL},
+    {"olmoe-1b-7b",    "olmoe",   16, 2048, 16, 16, 128, 1024,  50304,  4096,   10000, 0, false, MK_SMOLLM, 64, 8, 0, 0, 0, false, NULL},
+    {"gpt-oss-20b",    "gpt-oss", 24, 2880, 64,  8,  64, 2880, 201088, 131072, 150000, 0, false, MK_LLAMA3, 32, 4, 2880, 0, 0, false, GPT_OSS},
     {"deepseek-r1-distill-llama-8b",  "llama", 32, 4096, 32, 8, 128, 14336, 128256, 131072,  500000, 8, false, MK_R1_LLAMA, DENSE},
 };
 /* clang-format on */

@@ -14,7 +14,18 @@ typedef struct {
     elem_type type;
     act_form form; /* the form its activations must have; ACT_F32 for evaluation in float */
     size_t n_in, n_out, row_bytes;
+    size_t n_mat; /* matrices of this shape one after another, as experts have them; else 1 */
 } weight;
+
+/* One of them. n_out is a multiple of 16 where they are packed. */
+static inline weight weight_of(const weight *w, size_t i) {
+    weight one = *w;
+
+    if (one.data) one.data += i * w->n_out * w->row_bytes;
+    if (one.packed) one.packed += i * w->n_out / 16 * w->group_bytes;
+    one.n_mat = 1;
+    return one;
+}
 
 static inline bool weight_exists(const weight *w) {
     return w->data || w->packed;

@@ -82,6 +82,8 @@ typedef struct {
     /* g[i] = gelu(g[i]) * u[i], gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)));
      * u NULL: gelu alone */
     void (*gelu_mul)(float *g, const float *u, size_t n);
+    /* With g' = min(g, 7) and u' = u within [-7, 7]: g[i] = g' / (1 + exp(-1.702 g')) * (u' + 1) */
+    void (*swiglu_clamped)(float *g, const float *u, size_t n);
     /* y[i] = (x[i] - mean) / sqrt(variance + eps) * w[i] + b[i]; y may be x, b NULL */
     void (*layer_norm)(float *y, const float *x, const float *w, const float *b, size_t n,
                        float eps);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tanh() for soft caps and GELU by tanh, on top of exp.h and like it the same steps in every
- * instruction set. Relative error under 4e-7.
+ * tanh() for soft caps, and the activations GELU by tanh and clamped SwiGLU, on top of exp.h and
+ * like it the same steps in every instruction set. Relative error under 4e-7.
  *
  * tanh(x) = (1 - t) / (1 + t) with t = exp(-2 |x|); near 0, where 1 - t cancels, the Taylor series
  * to x^9 (the next term is under 1e-8 of the sum). gelu(x) = x / 2 (1 + tanh(z)) is
@@ -34,6 +34,16 @@ static inline float tanh_f32(float x) {
 
 static inline float gelu_f32(float x) {
     return x / (1.0f + exp_f32(x * (GELU_A + GELU_B * (x * x))));
+}
+
+#define SWIGLU_LIMIT 7.0f
+#define SWIGLU_ALPHA -1.702f
+
+static inline float swiglu_clamped_f32(float g, float u) {
+    g = g > SWIGLU_LIMIT ? SWIGLU_LIMIT : g; /* these keep a NaN */
+    u = u > SWIGLU_LIMIT ? SWIGLU_LIMIT : u;
+    u = u < -SWIGLU_LIMIT ? -SWIGLU_LIMIT : u;
+    return g / (1.0f + exp_f32(SWIGLU_ALPHA * g)) * (u + 1.0f);
 }
 
 #endif

@@ -3,8 +3,10 @@
 
 #include <stddef.h>
 
-static const arch *const archs[] = {&arch_gemma2, &arch_gemma3, &arch_llama,
-                                    &arch_phi3,   &arch_qwen2,  &arch_qwen3};
+static const arch *const archs[] = {
+    &arch_gemma2, &arch_gemma3, &arch_gpt_oss, &arch_granite,  &arch_granitemoe, &arch_llama,
+    &arch_olmoe,  &arch_phi3,   &arch_qwen2,   &arch_qwen2moe, &arch_qwen3,      &arch_qwen3moe,
+};
 
 const arch *arch_at(size_t i) {
     return i < sizeof archs / sizeof archs[0] ? archs[i] : NULL;
@@ -22,32 +24,38 @@ static const stacked qkv = {"attn_qkv.weight", "attn_qkv.bias", {DIM_Q, DIM_K, D
 static const stacked gate_up = {"ffn_up.weight", "ffn_up.bias", {DIM_FF, DIM_FF}, 2};
 
 /* clang-format off: one tensor a line */
-#define MATRIX(name, in, out, member) \
- { name ".weight", SLOT_MATRIX, false, in, out, offsetof(layer, member), NULL, 0 }
+#define SLOT(name, kind, is_optional, in, out, member, stack, part, layers) \
+ { name, kind, is_optional, in, out, offsetof(layer, member), stack, part, layers }
+#define MATRIX(name, in, out, member, layers) \
+ SLOT(name ".weight", SLOT_MATRIX, false, in, out, member, NULL, 0, layers)
+#define EXPERTS(name, in, out, member) \
+ SLOT(name ".weight", SLOT_EXPERTS, false, in, out, member, NULL, 0, IN_MOE)
 #define VECTOR(name, in, member) \
- { name, SLOT_VECTOR, false, in, DIM_ONE, offsetof(layer, member), NULL, 0 }
-#define OPTIONAL(name, in, member) \
- { name, SLOT_VECTOR, true, in, DIM_ONE, offsetof(layer, member), NULL, 0 }
+ SLOT(name, SLOT_VECTOR, false, in, DIM_ONE, member, NULL, 0, IN_ALL)
+#define OPTIONAL(name, in, member, layers) \
+ SLOT(name, SLOT_VECTOR, true, in, DIM_ONE, member, NULL, 0, layers)
+#define EXPERT_BIAS(name, in, member) \
+ SLOT(name ".bias", SLOT_VECTOR, true, in, DIM_EXPERTS, member, NULL, 0, IN_MOE)
 /* The same, perhaps part i of a stack. */
 #define MATRIX_OF(stack, i, name, in, out, member) \
- { name ".weight", SLOT_MATRIX, false, in, out, offsetof(layer, member), &stack, i }
+ SLOT(name ".weight", SLOT_MATRIX, false, in, out, member, &stack, i, IN_ALL)
 #define OPTIONAL_OF(stack, i, name, in, member) \
- { name, SLOT_VECTOR, true, in, DIM_ONE, offsetof(layer, member), &stack, i }
+ SLOT(name, SLOT_VECTOR, true, in, DIM_ONE, member, &stack, i, IN_ALL)
 
 const tensor_slot slots_attn[] = {
     VECTOR("attn_norm.weight", DIM_EMBD, attn_norm),
     MATRIX_OF(qkv, 0, "attn_q", DIM_EMBD, DIM_Q, wq),
     MATRIX_OF(qkv, 1, "attn_k", DIM_EMBD, DIM_K, wk),
     MATRIX_OF(qkv, 2, "attn_v", DIM_EMBD, DIM_V, wv),
-    MATRIX("attn_output", DIM_O, DIM_EMBD, wo),
+    MATRIX("attn_output", DIM_O, DIM_EMBD, wo, IN_ALL),
     {0},
 };
 
 const tensor_slot slots_ffn[] = {
     VECTOR("ffn_norm.weight", DIM_EMBD, ffn_norm),
-    MATRIX("ffn_gate", DIM_EMBD, DIM_FF, gate),
-    MATRIX("ffn_up", DIM_EMBD, DIM_FF, up),
-    MATRIX("ffn_down", DIM_FF, DIM_EMBD, down),
+    MATRIX("ffn_gate", DIM_EMBD, DIM_FF, gate, IN_DENSE),
+    MATRIX("ffn_up", DIM_EMBD, DIM_FF, up, IN_DENSE),
+    MATRIX("ffn_down", DIM_FF, DIM_EMBD, down, IN_DENSE),
     {0},
 };
 
@@ -55,7 +63,7 @@ const tensor_slot slots_gate_up[] = {
     VECTOR("ffn_norm.weight", DIM_EMBD, ffn_norm),
     MATRIX_OF(gate_up, 0, "ffn_gate", DIM_EMBD, DIM_FF, gate),
     MATRIX_OF(gate_up, 1, "ffn_up", DIM_EMBD, DIM_FF, up),
-    MATRIX("ffn_down", DIM_FF, DIM_EMBD, down),
+    MATRIX("ffn_down", DIM_FF, DIM_EMBD, down, IN_DENSE),
     {0},
 };
 
@@ -67,10 +75,14 @@ const tensor_slot slots_qkv_bias[] = {
 };
 
 const tensor_slot slots_any_bias[] = {
-    OPTIONAL_OF(qkv, 0, "attn_q.bias", DIM_Q, bq), OPTIONAL_OF(qkv, 1, "attn_k.bias", DIM_K, bk),
-    OPTIONAL_OF(qkv, 2, "attn_v.bias", DIM_V, bv), OPTIONAL("attn_output.bias", DIM_EMBD, bo),
-    OPTIONAL("ffn_gate.bias", DIM_FF, b_gate),     OPTIONAL("ffn_up.bias", DIM_FF, b_up),
-    OPTIONAL("ffn_down.bias", DIM_EMBD, b_down),   {0},
+    OPTIONAL_OF(qkv, 0, "attn_q.bias", DIM_Q, bq),
+    OPTIONAL_OF(qkv, 1, "attn_k.bias", DIM_K, bk),
+    OPTIONAL_OF(qkv, 2, "attn_v.bias", DIM_V, bv),
+    OPTIONAL("attn_output.bias", DIM_EMBD, bo, IN_ALL),
+    OPTIONAL("ffn_gate.bias", DIM_FF, b_gate, IN_DENSE),
+    OPTIONAL("ffn_up.bias", DIM_FF, b_up, IN_DENSE),
+    OPTIONAL("ffn_down.bias", DIM_EMBD, b_down, IN_DENSE),
+    {0},
 };
 
 const tensor_slot slots_qk_norm[] = {
@@ -79,8 +91,41 @@ const tensor_slot slots_qk_norm[] = {
     {0},
 };
 
+const tensor_slot slots_qk_norms_whole[] = {
+    VECTOR("attn_q_norm.weight", DIM_Q, q_norm),
+    VECTOR("attn_k_norm.weight", DIM_K, k_norm),
+    {0},
+};
+
+const tensor_slot slots_late_norm[] = {
+    VECTOR("post_attention_norm.weight", DIM_EMBD, ffn_norm),
+    {0},
+};
+
+const tensor_slot slots_sinks[] = {
+    VECTOR("attn_sinks.weight", DIM_HEADS, sinks),
+    {0},
+};
+
 const tensor_slot slots_post_norms[] = {
     VECTOR("post_attention_norm.weight", DIM_EMBD, attn_post_norm),
     VECTOR("post_ffw_norm.weight", DIM_EMBD, ffn_post_norm),
+    {0},
+};
+
+const tensor_slot slots_moe[] = {
+    MATRIX("ffn_gate_inp", DIM_EMBD, DIM_EXPERTS, router, IN_MOE),
+    OPTIONAL("ffn_gate_inp.bias", DIM_EXPERTS, b_router, IN_MOE),
+    OPTIONAL("exp_probs_b.bias", DIM_EXPERTS, b_choice, IN_MOE),
+    EXPERTS("ffn_gate_exps", DIM_EMBD, DIM_FF_EXPERT, x_gate),
+    EXPERTS("ffn_up_exps", DIM_EMBD, DIM_FF_EXPERT, x_up),
+    EXPERTS("ffn_down_exps", DIM_FF_EXPERT, DIM_EMBD, x_down),
+    EXPERT_BIAS("ffn_gate_exps", DIM_FF_EXPERT, bx_gate),
+    EXPERT_BIAS("ffn_up_exps", DIM_FF_EXPERT, bx_up),
+    EXPERT_BIAS("ffn_down_exps", DIM_EMBD, bx_down),
+    MATRIX("ffn_gate_shexp", DIM_EMBD, DIM_FF_SHARED, s_gate, IN_MOE),
+    MATRIX("ffn_up_shexp", DIM_EMBD, DIM_FF_SHARED, s_up, IN_MOE),
+    MATRIX("ffn_down_shexp", DIM_FF_SHARED, DIM_EMBD, s_down, IN_MOE),
+    OPTIONAL("ffn_gate_inp_shexp.weight", DIM_EMBD, s_router, IN_MOE),
     {0},
 };

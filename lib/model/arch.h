@@ -11,19 +11,23 @@
 /* What a dimension of a layer's tensor must be. */
 typedef enum {
     DIM_ONE,
-    DIM_EMBD, /* n_embd */
-    DIM_Q,    /* n_head * head_dim_k */
-    DIM_K,    /* n_head_kv * head_dim_k */
-    DIM_V,    /* n_head_kv * head_dim_v */
-    DIM_O,    /* n_head * head_dim_v */
-    DIM_FF,   /* n_ff */
-    DIM_HEAD, /* head_dim_k */
-    DIM_HEADS /* n_head */
+    DIM_EMBD,  /* n_embd */
+    DIM_Q,     /* n_head * head_dim_k */
+    DIM_K,     /* n_head_kv * head_dim_k */
+    DIM_V,     /* n_head_kv * head_dim_v */
+    DIM_O,     /* n_head * head_dim_v */
+    DIM_FF,    /* n_ff */
+    DIM_HEAD,  /* head_dim_k */
+    DIM_HEADS, /* n_head */
+    DIM_EXPERTS,
+    DIM_FF_EXPERT,
+    DIM_FF_SHARED /* a slot of 0 is none */
 } dim;
 
 typedef enum {
-    SLOT_MATRIX, /* a weight in struct layer: [in, out] */
-    SLOT_VECTOR  /* a const float * in struct layer: [in, out] */
+    SLOT_MATRIX,  /* a weight in struct layer: [in, out] */
+    SLOT_EXPERTS, /* the same: [in, out, n_expert] */
+    SLOT_VECTOR   /* a const float * in struct layer: [in, out] */
 } slot_kind;
 
 /* Matrices or biases of one input that some files keep stacked in one tensor. */
@@ -32,6 +36,13 @@ typedef struct {
     dim part[3]; /* rows of each; unused ones DIM_ONE */
     uint32_t n_part;
 } stacked;
+
+/* Which layers have a tensor. */
+typedef enum {
+    IN_ALL,
+    IN_DENSE,
+    IN_MOE
+} layer_kind;
 
 /* One tensor of a layer, "blk.<N>.<name>", and where in struct layer it goes. */
 typedef struct {
@@ -42,6 +53,7 @@ typedef struct {
     size_t offset;        /* in struct layer */
     const stacked *stack; /* where its rows are when there is no such tensor, or NULL */
     uint32_t part;        /* which of the stack's */
+    layer_kind layers;
 } tensor_slot;
 
 enum {
@@ -55,9 +67,10 @@ typedef enum {
 
 /* What stands between the feed-forward's matrices. */
 typedef enum {
-    FFN_SILU,      /* silu(gate) * up */
-    FFN_GELU,      /* gelu(gate) * up, gelu by tanh */
-    FFN_GELU_PLAIN /* gelu(up): there is no gate */
+    FFN_SILU,       /* silu(gate) * up */
+    FFN_GELU,       /* gelu(gate) * up, gelu by tanh */
+    FFN_GELU_PLAIN, /* gelu(up): there is no gate */
+    FFN_CLAMPED     /* clamped swiglu, see kern.h */
 } ffn_kind;
 
 typedef struct {
@@ -77,22 +90,30 @@ struct arch {
     bool is_norm_whole;  /* q_norm and k_norm are over all heads together */
     bool divides_logits; /* logit_scale divides */
     window_rule window;
+    router_kind router;  /* 0: there are no experts */
+    bool divides_ff;     /* the width of an expert, when not given, is n_ff / n_expert_used */
+    bool is_expert_norm; /* unless the metadata say otherwise */
     const tensor_slot *slots[ARCH_TABLES];      /* unused ones NULL */
     void (*adjust)(hparams *hp, layer *layers); /* what no key says, or NULL */
 };
 
 /* Tables that architectures share. */
-extern const tensor_slot slots_attn[];       /* norm, q, k, v (stacked or not), output */
-extern const tensor_slot slots_ffn[];        /* norm, gate, up, down */
-extern const tensor_slot slots_qkv_bias[];   /* biases of q, k and v, required */
-extern const tensor_slot slots_any_bias[];   /* of all matrices of a dense layer, optional */
-extern const tensor_slot slots_qk_norm[];    /* of each head */
-extern const tensor_slot slots_post_norms[]; /* of attention's and feed-forward's output */
-extern const tensor_slot slots_gate_up[];    /* as slots_ffn, gate and up stacked in ffn_up */
+extern const tensor_slot slots_attn[];           /* norm, q, k, v (stacked or not), output */
+extern const tensor_slot slots_ffn[];            /* norm, gate, up, down */
+extern const tensor_slot slots_qkv_bias[];       /* biases of q, k and v, required */
+extern const tensor_slot slots_any_bias[];       /* of all matrices of a dense layer, optional */
+extern const tensor_slot slots_qk_norm[];        /* of each head */
+extern const tensor_slot slots_post_norms[];     /* of attention's and feed-forward's output */
+extern const tensor_slot slots_qk_norms_whole[]; /* of all heads together */
+extern const tensor_slot slots_late_norm[];      /* the feed-forward's, as gpt-oss calls it */
+extern const tensor_slot slots_sinks[];
+extern const tensor_slot slots_moe[];     /* router, experts, the shared one */
+extern const tensor_slot slots_gate_up[]; /* as slots_ffn, gate and up stacked in ffn_up */
 
 const arch *arch_find(str name); /* NULL: not supported */
 const arch *arch_at(size_t i);   /* the supported ones, from 0 until NULL */
 
-extern const arch arch_gemma2, arch_gemma3, arch_llama, arch_phi3, arch_qwen2, arch_qwen3;
+extern const arch arch_gemma2, arch_gemma3, arch_gpt_oss, arch_granite, arch_granitemoe, arch_llama,
+    arch_olmoe, arch_phi3, arch_qwen2, arch_qwen2moe, arch_qwen3, arch_qwen3moe;
 
 #endif

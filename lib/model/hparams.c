@@ -14,6 +14,7 @@ enum {
     MAX_WIDTH = 1 << 20, /* embedding, feed-forward */
     MAX_HEADS = 4096,
     MAX_HEAD_DIM = 4096,
+    MAX_EXPERTS = 1024,
     MAX_CTX = 1 << 28 /* tokens */
 };
 
@@ -110,7 +111,7 @@ static ew_status read_scaling_kind(reader *r, rope_params *rope) {
 }
 
 static ew_status read_scaling(reader *r, const hparams *hp, rope_params *rope) {
-    uint32_t orig = 0;
+    uint32_t orig = 0, is_finetuned = 1;
     ew_status rc = read_scaling_kind(r, rope);
 
     if (!rc) rc = read_float(r, "rope.scale_linear", 1e-3, 1e6, 1.0, &rope->factor);
@@ -122,6 +123,9 @@ static ew_status read_scaling(reader *r, const hparams *hp, rope_params *rope) {
         rc = read_uint(r, "rope.scaling.original_context_length", 0, 1, MAX_CTX, hp->ctx_train,
                        &orig);
     rope->orig_ctx = orig;
+    if (!rc && find(r, "rope.scaling.finetuned"))
+        rc = read_optional(r, "rope.scaling.finetuned", 0, 1, &is_finetuned);
+    rope->is_finetuned = is_finetuned;
     return rc;
 }
 
@@ -192,7 +196,6 @@ static ew_status read_layer(reader *r, hparams *hp, layer *l, uint64_t i) {
     if (rc) return rc;
     if (l->n_head > hp->n_head_max) hp->n_head_max = l->n_head;
     if (l->n_head_kv > hp->n_head_kv_max) hp->n_head_kv_max = l->n_head_kv;
-    if (l->n_ff > hp->n_ff_max) hp->n_ff_max = l->n_ff;
     return EW_OK;
 }
 
@@ -235,14 +238,37 @@ static ew_status read_norm_eps(reader *r, hparams *hp, norm_kind kind) {
         0, 1, 1e-5, &hp->norm_eps);
 }
 
-static ew_status refuse_experts(reader *r) {
-    uint32_t n = 0;
-    ew_status rc = read_optional(r, "expert_count", 0, UINT32_MAX, &n);
+static ew_status read_router(reader *r, hparams *hp, const arch *a) {
+    uint32_t kind = a->router, is_norm = a->is_expert_norm;
+    ew_status rc =
+        read_uint(r, "expert_gating_func", 0, ROUTER_SOFTMAX, ROUTER_SOFTMAX_CHOSEN, kind, &kind);
 
-    if (!rc && n)
-        rc = fail(r->err, EW_EUNSUPPORTED,
-                  "%s: %s is %u: mixture-of-experts models are not supported yet, dense ones are",
-                  r->file, r->key, n);
+    hp->router = (router_kind)kind;
+    if (!rc && find(r, "expert_weights_norm"))
+        rc = read_optional(r, "expert_weights_norm", 0, 1, &is_norm);
+    hp->is_expert_norm = is_norm;
+    if (!rc) rc = read_single(r, "expert_weights_scale", 0, 1e6, 1, &hp->expert_scale);
+    if (hp->expert_scale == 0) hp->expert_scale = 1;
+    return rc;
+}
+
+static ew_status read_experts(reader *r, hparams *hp, const arch *a, layer *l) {
+    ew_status rc = read_optional(r, "expert_count", 0, MAX_EXPERTS, &hp->n_expert);
+    uint32_t width;
+
+    if (rc || !hp->n_expert) return rc;
+    if (!a->router)
+        return fail(r->err, EW_EUNSUPPORTED, "%s: %s is %u, but %s is known without experts only",
+                    r->file, r->key, hp->n_expert, a->name);
+    rc = read_uint(r, "expert_used_count", 0, 1, hp->n_expert, 0, &hp->n_expert_used);
+    if (rc) return rc;
+    width = a->divides_ff ? l[0].n_ff / hp->n_expert_used : l[0].n_ff;
+    rc = read_uint(r, "expert_feed_forward_length", 0, 1, MAX_WIDTH, width, &hp->n_ff_expert);
+    if (!rc)
+        rc = read_optional(r, "expert_shared_feed_forward_length", 0, MAX_WIDTH, &hp->n_ff_shared);
+    if (!rc) rc = read_optional(r, "leading_dense_block_count", 0, MAX_LAYERS, &hp->n_lead_dense);
+    if (!rc) rc = read_router(r, hp, a);
+    for (uint32_t i = hp->n_lead_dense; i < hp->n_layer; i++) l[i].is_moe = true;
     return rc;
 }
 
@@ -257,7 +283,6 @@ ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g
     rc = read_uint(&r, "block_count", 0, 1, MAX_LAYERS, 0, &hp->n_layer);
     if (!rc) rc = read_uint(&r, "embedding_length", 0, 1, MAX_WIDTH, 0, &hp->n_embd);
     if (!rc) rc = read_uint(&r, "context_length", 0, 1, MAX_CTX, 0, &hp->ctx_train);
-    if (!rc) rc = refuse_experts(&r);
     if (rc) return rc;
     l = mem_array(hp->n_layer, sizeof *l);
     if (!l) return fail(err, EW_ENOMEM, "%s: out of memory", name);
@@ -267,7 +292,11 @@ ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g
     if (!rc) rc = read_scales(&r, hp, a, l);
     if (!rc) rc = read_rope(&r, hp);
     if (!rc && (a->window.period || a->window.tokens)) rc = read_windows(&r, hp, &a->window, l);
+    if (!rc) rc = read_experts(&r, hp, a, l);
     if (!rc && a->adjust) a->adjust(hp, l);
+    hp->n_ff_max = hp->n_ff_shared;
+    for (uint32_t i = 0; i < hp->n_layer; i++)
+        if (!l[i].is_moe && l[i].n_ff > hp->n_ff_max) hp->n_ff_max = l[i].n_ff;
     if (rc) {
         mem_free(l);
         return rc;

@@ -15,7 +15,7 @@ void ew_model_info_get(const ew_model *m, ew_model_info *out) {
         .n_bytes = m->n_bytes,
         .n_layer = m->hp.n_layer,
         .n_embd = m->hp.n_embd,
-        .n_ff = m->hp.n_ff_max,
+        .n_ff = m->hp.n_expert ? m->hp.n_ff_expert : m->hp.n_ff_max,
         .n_head = m->hp.n_head_max,
         .n_head_kv = m->hp.n_head_kv_max,
         .head_dim = m->hp.head_dim_k,
@@ -23,6 +23,10 @@ void ew_model_info_get(const ew_model *m, ew_model_info *out) {
         .ctx_train = m->hp.ctx_train,
         .load_weights = m->cost_weights,
         .load_packed = m->cost_packed,
+        .n_expert = m->hp.n_expert,
+        .n_expert_used = m->hp.n_expert_used,
+        .n_param_active = m->n_param_active,
+        .active_bytes = m->active_bytes,
     };
 
     if (kv && gguf_kv_uint(kv, 0, &file_type)) info.file_type = gguf_file_type_name(file_type);

@@ -3,6 +3,7 @@
  * Opening a model: metadata and tensors are bound to the descriptor's slots, every shape and type
  * checked before anything is evaluated. Matrices stay where the file is mapped. */
 #include "base/mem.h"
+#include "kernels/pack.h"
 #include "model/arch.h"
 #include "model/pack_model.h"
 
@@ -43,24 +44,31 @@ static uint32_t dim_size(const hparams *hp, const layer *l, dim d) {
         return l->head_dim_k;
     case DIM_HEADS:
         return l->n_head;
+    case DIM_EXPERTS:
+        return hp->n_expert;
+    case DIM_FF_EXPERT:
+        return hp->n_ff_expert;
+    case DIM_FF_SHARED:
+        return hp->n_ff_shared;
     }
     return 0;
 }
 
-/* The tensor with this name and shape [n0] or [n0, n1]. *out is NULL for an absent optional one. */
+/* The tensor with this name and shape [n0], [n0, n1] or [n0, n1, n2]. *out is NULL for an absent
+ * optional one. */
 static ew_status find_tensor(binder *b, const char *name, bool is_optional, uint64_t n0,
-                             uint64_t n1, const gguf_tensor **out) {
+                             uint64_t n1, uint64_t n2, const gguf_tensor **out) {
     const char *file = b->m->path;
     const gguf_tensor *t = gguf_find_tensor(b->m->g, str_of(name));
 
     *out = NULL;
     if (!t && is_optional) return EW_OK;
     if (!t) return fail(b->err, EW_EFORMAT, "%s: has no tensor %s", file, name);
-    if (t->ne[0] != n0 || t->ne[1] != n1 || t->ne[2] != 1 || t->ne[3] != 1)
+    if (t->ne[0] != n0 || t->ne[1] != n1 || t->ne[2] != n2 || t->ne[3] != 1)
         return fail(b->err, EW_EFORMAT,
                     "%s: tensor %s: shape is [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
-                    "], the metadata call for [%" PRIu64 ", %" PRIu64 "]",
-                    file, name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], n0, n1);
+                    "], the metadata call for [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
+                    file, name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], n0, n1, n2);
     if (!type_is_supported(t->type))
         return fail(b->err, EW_EUNSUPPORTED,
                     "%s: tensor %s: type %s is not supported; Q4_K_M or Q8_0 files of most models "
@@ -71,11 +79,12 @@ static ew_status find_tensor(binder *b, const char *name, bool is_optional, uint
     return EW_OK;
 }
 
-/* Rows [first, first + n_out) of a matrix with n_row of them. */
+/* Rows [first, first + n_out) of each of n_mat matrices with n_row of them: several have all. */
 static ew_status bind_rows(binder *b, const char *name, bool is_optional, uint64_t n_in,
-                           uint64_t n_row, uint64_t first, uint64_t n_out, weight *w) {
+                           uint64_t n_row, uint64_t n_mat, uint64_t first, uint64_t n_out,
+                           weight *w) {
     const gguf_tensor *t;
-    ew_status rc = find_tensor(b, name, is_optional, n_in, n_row, &t);
+    ew_status rc = find_tensor(b, name, is_optional, n_in, n_row, n_mat, &t);
     size_t row_bytes;
 
     if (rc || !t) return rc;
@@ -87,6 +96,7 @@ static ew_status bind_rows(binder *b, const char *name, bool is_optional, uint64
         .n_in = (size_t)n_in,
         .n_out = (size_t)n_out,
         .row_bytes = row_bytes,
+        .n_mat = (size_t)n_mat,
     };
     if (w->n_in > b->m->n_in_max) b->m->n_in_max = w->n_in;
     return EW_OK;
@@ -94,7 +104,7 @@ static ew_status bind_rows(binder *b, const char *name, bool is_optional, uint64
 
 static ew_status bind_matrix(binder *b, const char *name, bool is_optional, uint64_t n_in,
                              uint64_t n_out, weight *w) {
-    return bind_rows(b, name, is_optional, n_in, n_out, 0, n_out, w);
+    return bind_rows(b, name, is_optional, n_in, n_out, 1, 0, n_out, w);
 }
 
 /* Elements [first, first + n) of a vector, or of a table of n1 vectors, which has n0 each. They are
@@ -103,7 +113,7 @@ static ew_status bind_elements(binder *b, const char *name, bool is_optional, ui
                                uint64_t n1, uint64_t first, uint64_t n, const float **out) {
     ew_model *m = b->m;
     const gguf_tensor *t;
-    ew_status rc = find_tensor(b, name, is_optional, n0, n1, &t);
+    ew_status rc = find_tensor(b, name, is_optional, n0, n1, 1, &t);
 
     if (rc || !t) return rc;
     if (first && type_get((uint32_t)t->type)->block_elems != 1)
@@ -136,7 +146,8 @@ static ew_status bind_part(binder *b, uint32_t il, const tensor_slot *s, const c
         if (i < s->part) first += n;
         all += n;
     }
-    if (s->kind == SLOT_MATRIX) return bind_rows(b, name, s->is_optional, in, all, first, out, at);
+    if (s->kind == SLOT_MATRIX)
+        return bind_rows(b, name, s->is_optional, in, all, 1, first, out, at);
     return bind_elements(b, name, s->is_optional, all, 1, first, in, at);
 }
 
@@ -146,6 +157,7 @@ static ew_status bind_slot(binder *b, uint32_t il, const tensor_slot *s) {
     const uint32_t in = dim_size(&b->m->hp, l, s->in), out = dim_size(&b->m->hp, l, s->out);
     char name[96], whole[96];
 
+    if (!in || !out || (s->layers != IN_ALL && (s->layers == IN_MOE) != l->is_moe)) return EW_OK;
     snprintf(name, sizeof name, "blk.%u.%s", il, s->name);
     if (s->stack) {
         snprintf(whole, sizeof whole, "blk.%u.%s", il,
@@ -157,6 +169,8 @@ static ew_status bind_slot(binder *b, uint32_t il, const tensor_slot *s) {
     switch (s->kind) {
     case SLOT_MATRIX:
         return bind_matrix(b, name, s->is_optional, in, out, at);
+    case SLOT_EXPERTS:
+        return bind_rows(b, name, s->is_optional, in, out, b->m->hp.n_expert, 0, out, at);
     case SLOT_VECTOR:
         return bind_elements(b, name, s->is_optional, in, out, 0, (uint64_t)in * out, at);
     }
@@ -206,15 +220,23 @@ static bool is_tied(const ew_model *m) {
     return m->head.data == m->embd.data;
 }
 
+static unsigned form_bit(const weight *w) {
+    return weight_exists(w) ? 1u << w->form : 0;
+}
+
 static void collect_forms(ew_model *m) {
-    m->forms_head = 1u << m->head.form;
+    m->forms_head = form_bit(&m->head);
     for (uint32_t i = 0; i < m->hp.n_layer; i++) {
         const layer *l = &m->layers[i];
 
-        m->forms_attn_in |= 1u << l->wq.form | 1u << l->wk.form | 1u << l->wv.form;
-        m->forms_attn_out |= 1u << l->wo.form;
-        m->forms_ffn_in |= 1u << l->gate.form | 1u << l->up.form;
-        m->forms_ffn_out |= 1u << l->down.form;
+        m->forms_attn_in |= form_bit(&l->wq) | form_bit(&l->wk) | form_bit(&l->wv);
+        m->forms_attn_out |= form_bit(&l->wo);
+        m->forms_expert_in |= form_bit(&l->x_gate) | form_bit(&l->x_up);
+        m->forms_expert_out |= form_bit(&l->x_down);
+        m->forms_ffn_in |= form_bit(&l->gate) | form_bit(&l->up) | form_bit(&l->router) |
+                           form_bit(&l->s_gate) | form_bit(&l->s_up) | form_bit(&l->x_gate) |
+                           form_bit(&l->x_up);
+        m->forms_ffn_out |= form_bit(&l->down) | form_bit(&l->s_down);
     }
 }
 
@@ -236,7 +258,7 @@ static void sum_tensors(ew_model *m) {
 
 /* Names what there is. */
 static ew_status refuse_arch(const ew_model *m, str name, ew_error *err) {
-    char known[256] = "";
+    char known[400] = "";
     size_t at = 0;
 
     for (size_t i = 0; arch_at(i) && at < sizeof known; i++)
@@ -297,6 +319,16 @@ static uint64_t header_bytes(const ew_model *m) {
     return n > m->n_bytes ? n - m->n_bytes : 0;
 }
 
+/* Takes the experts of a matrix that a token does not use out of what it does. */
+static void count_idle(ew_model *m, const weight *w) {
+    const uint64_t n = (w->n_mat - m->hp.n_expert_used) * w->n_out;
+
+    if (!weight_exists(w)) return;
+    m->active_bytes -=
+        m->cost_packed && pack_is_packable(w) ? n / PACK_ROWS * w->group_bytes : n * w->row_bytes;
+    m->n_param_active -= n * w->n_in;
+}
+
 /* What the weights take: in the file's form, and packed. */
 static void plan_packing(ew_model *m, const ew_model_options *o) {
     uint64_t from_file = 0;
@@ -307,6 +339,12 @@ static void plan_packing(ew_model *m, const ew_model_options *o) {
     m->cost_weights = m->n_bytes - from_file;
     m->active_bytes = m->cost_weights + packed;
     if (!is_tied(m)) m->active_bytes -= m->embd.row_bytes * (m->embd.n_out - 1);
+    m->n_param_active = m->n_param;
+    for (uint32_t i = 0; i < m->hp.n_layer && m->hp.n_expert; i++) {
+        count_idle(m, &m->layers[i].x_gate);
+        count_idle(m, &m->layers[i].x_up);
+        count_idle(m, &m->layers[i].x_down);
+    }
 }
 
 /* Refuses what the budget does not hold before any of it is read, all of it in one sum. */

@@ -28,6 +28,7 @@ typedef struct {
     uint32_t n_rot; /* elements of a head that are rotated, even */
     double base;
     rope_scaling scaling;
+    bool is_finetuned;           /* for that scaling; granite rotates only where it is */
     double factor;               /* of linear and YaRN */
     double orig_ctx;             /* context of the training before: of YaRN and long_factor */
     double attn_factor;          /* multiplies cos and sin */
@@ -62,18 +63,38 @@ typedef struct {
     const float *bq, *bk, *bv, *bo; /* NULL: none */
     weight gate, up, down;
     const float *b_gate, *b_up, *b_down;
+    /* Experts: their matrices are stacked, their biases [n_expert, n_out]. */
+    weight router, x_gate, x_up, x_down;
+    const float *b_router, *bx_gate, *bx_up, *bx_down; /* or NULL */
+    const float *b_choice;       /* [n_expert] added for the choice alone, or NULL */
+    weight s_gate, s_up, s_down; /* the expert that all tokens share */
+    const float *s_router;       /* [n_embd] sigmoid(s_router x) scales it; NULL: 1 */
 } layer;
+
+/* How a router's outputs become weights. */
+typedef enum {
+    ROUTER_SOFTMAX = 1, /* values of expert_gating_func */
+    ROUTER_SIGMOID,
+    ROUTER_SOFTMAX_CHOSEN /* softmax over the chosen ones */
+} router_kind;
 
 typedef struct {
     uint32_t n_layer, n_embd, n_vocab, ctx_train;
-    uint32_t head_dim_k, head_dim_v;              /* the largest of a layer */
-    uint32_t n_head_max, n_head_kv_max, n_ff_max; /* over the layers */
+    uint32_t head_dim_k, head_dim_v;    /* the largest of a layer */
+    uint32_t n_head_max, n_head_kv_max; /* over the layers */
+    uint32_t n_ff_max;                  /* of dense layers and shared experts */
     float norm_eps;
     float embd_scale, residual_scale, logit_scale; /* 1: none */
     float attn_softcap, logit_softcap;             /* cap * tanh(x / cap); 0: none */
     uint32_t window;                               /* of the layers that have one; 0: none do */
     double temp_scale, temp_floor;                 /* queries of position p are multiplied by
                                                       1 + temp_scale * ln(1 + floor(p / temp_floor)); 0: not */
+    uint32_t n_expert, n_expert_used;              /* 0: dense */
+    uint32_t n_ff_expert, n_ff_shared;             /* widths of one; 0: there is no shared one */
+    uint32_t n_lead_dense;                         /* first layers without experts */
+    router_kind router;
+    bool is_expert_norm;         /* the chosen ones' weights are made to sum up to 1 */
+    float expert_scale;          /* then multiplies them */
     rope_params rope[ROPE_SETS]; /* that of windows has n_rot 0 when no layer uses it */
 } hparams;
 
@@ -98,10 +119,13 @@ struct ew_model {
     uint64_t charged_weights, charged_fixed; /* bytes held in the budget */
     uint64_t cost_weights, cost_packed;      /* bytes a load takes, in the file's form and packed */
     uint64_t n_param, n_bytes;               /* of all tensors in the file */
-    uint64_t active_bytes; /* weights one token reads: all, but one row of an untied embedding */
+    uint64_t n_param_active;                 /* without the experts that a token does not use */
+    uint64_t active_bytes; /* weights one token reads: of these all, but one row of an untied
+                              embedding */
     uint64_t fingerprint;  /* tells this model's session files from another's */
     /* Activation forms each stage's weights want, as bits 1 << act_form. */
     unsigned forms_attn_in, forms_attn_out, forms_ffn_in, forms_ffn_out, forms_head;
+    unsigned forms_expert_in, forms_expert_out;
     size_t n_in_max;            /* longest row of any weight */
     _Atomic(token_trie *) trie; /* of the vocabulary, once a grammar needed it (trie.c) */
 };

@@ -17,7 +17,7 @@ static ew_status each_matrix(ew_model *m, ew_status (*fn)(ew_model *m, weight *w
     for (uint32_t il = 0; il < m->hp.n_layer; il++)
         for (size_t i = 0; i < ARCH_TABLES && m->arch->slots[i]; i++)
             for (const tensor_slot *s = m->arch->slots[i]; s->name && !rc; s++)
-                if (s->kind == SLOT_MATRIX)
+                if (s->kind != SLOT_VECTOR)
                     rc = fn(m, (weight *)(void *)((uint8_t *)&m->layers[il] + s->offset), ctx);
     return rc ? rc : fn(m, &m->head, ctx);
 }
@@ -27,11 +27,11 @@ typedef struct {
 } sums;
 
 static size_t packed_size(const weight *w) {
-    return (w->group_bytes * (w->n_out / PACK_ROWS) + ALIGN_PACKED - 1) / ALIGN_PACKED *
+    return (w->group_bytes * (w->n_out / PACK_ROWS * w->n_mat) + ALIGN_PACKED - 1) / ALIGN_PACKED *
            ALIGN_PACKED;
 }
 
-static bool is_packable(const weight *w) {
+bool pack_is_packable(const weight *w) {
     return w->group_bytes && w->n_out % PACK_ROWS == 0;
 }
 
@@ -41,9 +41,9 @@ static ew_status mark(ew_model *m, weight *w, void *ctx) {
     if (!w->data || w->form != act_of(w->type) || !m->engine->kern.matmul_groups[w->type])
         return EW_OK;
     w->group_bytes = pack_bytes(w->type, PACK_ROWS, w->n_in);
-    if (!is_packable(w)) return EW_OK;
+    if (!pack_is_packable(w)) return EW_OK;
     s->packed += packed_size(w);
-    s->from_file += w->row_bytes * w->n_out;
+    s->from_file += w->row_bytes * w->n_out * w->n_mat;
     return EW_OK;
 }
 
@@ -67,7 +67,7 @@ static void pack_groups(void *arg, int ith) {
     size_t b, e;
 
     (void)ith;
-    while (pool_take(j->pool, w->n_out / PACK_ROWS, GROUPS_TAKE, &b, &e))
+    while (pool_take(j->pool, w->n_out / PACK_ROWS * w->n_mat, GROUPS_TAKE, &b, &e))
         for (size_t g = b; g < e; g++)
             pack_group(w->type, j->to + g * w->group_bytes, w->data + g * PACK_ROWS * w->row_bytes,
                        w->row_bytes, w->n_in);
@@ -75,7 +75,7 @@ static void pack_groups(void *arg, int ith) {
 
 /* Gives back the file's pages under a matrix, wherever it is mapped. */
 static void drop_source(const ew_model *m, const weight *w) {
-    const uint64_t n = (uint64_t)w->row_bytes * w->n_out;
+    const uint64_t n = (uint64_t)w->row_bytes * w->n_out * w->n_mat;
 
     for (size_t i = 0; i < m->g->n_part; i++) {
         const file_map *map = &m->g->map[i];
@@ -90,7 +90,8 @@ void matrix_prefault(const ew_model *m, const weight *w) {
         const file_map *map = &m->g->map[i];
 
         if (w->data >= map->data && w->data < map->data + map->size)
-            file_map_prefault(map, (uint64_t)(w->data - map->data), w->row_bytes * w->n_out);
+            file_map_prefault(map, (uint64_t)(w->data - map->data),
+                              w->row_bytes * w->n_out * w->n_mat);
     }
 }
 
@@ -104,7 +105,7 @@ static ew_status pack_one(ew_model *m, weight *w, void *ctx) {
     progress *p = ctx;
     job j = {.pool = m->engine->pool, .w = w, .to = (uint8_t *)m->packed.data + p->at};
 
-    if (!is_packable(w)) {
+    if (!pack_is_packable(w)) {
         if (w->data) matrix_prefault(m, w);
         return EW_OK;
     }

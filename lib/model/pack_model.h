@@ -11,6 +11,9 @@
  * Returns the packed bytes of those that can be packed and, in *from_file, what they take there. */
 uint64_t pack_mark(ew_model *m, uint64_t *from_file);
 
+/* Is this one rewritten when weights are packed? */
+bool pack_is_packable(const weight *w);
+
 /* Brings a matrix's pages of the file into memory. */
 void matrix_prefault(const ew_model *m, const weight *w);
 

@@ -51,13 +51,30 @@ static void *carve(carver *c, uint64_t bytes) {
     return p;
 }
 
-static void carve_acts(carver *c, acts *a, unsigned forms, size_t chunk, size_t n) {
+/* Floats are made where others are made of them, or a weight takes them. */
+static void carve_acts(carver *c, acts *a, unsigned forms, bool is_made, size_t chunk, size_t n) {
     const size_t padded = (n + ACT_UNIT - 1) / ACT_UNIT * ACT_UNIT;
 
     a->n = n;
-    a->f32 = carve(c, (uint64_t)chunk * n * sizeof(float));
+    if (is_made || forms & 1u << ACT_F32) a->f32 = carve(c, (uint64_t)chunk * n * sizeof(float));
     for (act_form f = ACT_F32; f < ACT_COUNT; f++)
         if (f != ACT_F32 && forms >> f & 1u) a->q[f] = carve(c, chunk * act_bytes(f, padded));
+}
+
+static void lay_out_moe(carver *c, moe_space *s, const ew_model *m, size_t chunk) {
+    const hparams *hp = &m->hp;
+    const size_t n_row = chunk * hp->n_expert_used;
+
+    s->scores = carve(c, (uint64_t)chunk * hp->n_expert * sizeof *s->scores);
+    s->chosen = carve(c, n_row * sizeof *s->chosen);
+    s->by = carve(c, n_row * sizeof *s->by);
+    s->row = carve(c, n_row * sizeof *s->row);
+    s->token = carve(c, n_row * sizeof *s->token);
+    s->first = carve(c, (hp->n_expert + 1) * sizeof *s->first);
+    s->active = carve(c, hp->n_expert * sizeof *s->active);
+    carve_acts(c, &s->in, m->forms_expert_in, false, n_row, hp->n_embd);
+    carve_acts(c, &s->hidden, m->forms_expert_out, true, n_row, hp->n_ff_expert);
+    s->out = carve(c, (uint64_t)n_row * hp->n_embd * sizeof *s->out);
 }
 
 /* Is a branch's output added to the residual stream as it is? */
@@ -66,6 +83,7 @@ static bool is_direct(const ew_model *m, const float *post_norm) {
 }
 
 static bool has_out(const ew_model *m) {
+    if (m->hp.n_expert) return true;
     for (uint32_t i = 0; i < m->hp.n_layer; i++)
         if (!is_direct(m, m->layers[i].attn_post_norm) || !is_direct(m, m->layers[i].ffn_post_norm))
             return true;
@@ -94,10 +112,12 @@ static uint64_t lay_out(walk_space *w, uint8_t *base) {
 
     w->attn = attention_sizes(m, w->layout);
     w->x = carve(&c, (uint64_t)chunk * hp->n_embd * sizeof(float));
-    carve_acts(&c, &w->in, m->forms_attn_in | m->forms_ffn_in | m->forms_head,
+    carve_acts(&c, &w->in, m->forms_attn_in | m->forms_ffn_in | m->forms_head, true,
                chunk > WALK_LOGIT_ROWS ? chunk : WALK_LOGIT_ROWS, hp->n_embd);
-    carve_acts(&c, &w->att, m->forms_attn_out, chunk, (size_t)hp->n_head_max * hp->head_dim_v);
-    carve_acts(&c, &w->ffn, m->forms_ffn_out, chunk, hp->n_ff_max);
+    carve_acts(&c, &w->att, m->forms_attn_out, true, chunk,
+               (size_t)hp->n_head_max * hp->head_dim_v);
+    carve_acts(&c, &w->ffn, m->forms_ffn_out, true, chunk, hp->n_ff_max);
+    if (hp->n_expert) lay_out_moe(&c, &w->moe, m, chunk);
     w->q = carve(&c, (uint64_t)chunk * hp->n_head_max * hp->head_dim_k * sizeof(float));
     w->k = carve(&c, (uint64_t)chunk * hp->n_head_kv_max * hp->head_dim_k * sizeof(float));
     w->v = carve(&c, (uint64_t)chunk * hp->n_head_kv_max * hp->head_dim_v * sizeof(float));
@@ -195,10 +215,10 @@ static void stage_norm(step *s, const float *norm, const float *bias, unsigned f
         }
 }
 
-static void stage_quantise(step *s, const acts *a, unsigned forms) {
+static void stage_quantise(step *s, const acts *a, size_t n_row, unsigned forms) {
     size_t b, e;
 
-    while (pool_take(s->pool, s->n_tok, TOKENS_TAKE, &b, &e))
+    while (pool_take(s->pool, n_row, TOKENS_TAKE, &b, &e))
         for (size_t t = b; t < e; t++) cpu_quantise(s->w->m->engine, a, forms, t);
 }
 
@@ -352,18 +372,147 @@ static glu activation(const step *s) {
     case FFN_GELU:
     case FFN_GELU_PLAIN:
         return s->k->gelu_mul;
+    case FFN_CLAMPED:
+        return s->k->swiglu_clamped;
     }
     return NULL;
 }
 
-static void stage_gate_up(step *s, const layer *l, cpu_work *work) {
+/* ---- the feed-forward of a dense layer ------------------------------------------------------ */
+
+static void dense(step *s, const layer *l, cpu_work *work) {
+    walk_space *w = s->w;
     const gate_up p = {.gate = weight_exists(&l->gate) ? &l->gate : NULL,
                        .up = &l->up,
                        .b_gate = l->b_gate,
                        .b_up = l->b_up,
                        .act = activation(s)};
+    acts ffn = w->ffn; /* as wide as this layer's */
 
-    cpu_gate_up(s->w->m->engine, work, &p, &s->w->in, s->w->ffn.f32, s->n_tok);
+    ffn.n = l->n_ff;
+    cpu_gate_up(w->m->engine, work, &p, &w->in, ffn.f32, s->n_tok);
+    pool_barrier(s->pool);
+    stage_quantise(s, &ffn, s->n_tok, w->m->forms_ffn_out);
+    pool_barrier(s->pool);
+    stage_out(s, &l->down, l->b_down, l->ffn_post_norm, &ffn, work);
+    pool_barrier(s->pool);
+    stage_join(s, l->ffn_post_norm);
+}
+
+/* ---- the feed-forward of experts ------------------------------------------------------------ */
+
+/* What all tokens share, into w->out. */
+static void shared_expert(step *s, const layer *l, cpu_work *work) {
+    walk_space *w = s->w;
+    const gate_up up = {.gate = &l->s_gate, .up = &l->s_up, .act = activation(s)};
+    const product down = {.w = &l->s_down, .y = w->out, .y_stride = w->m->hp.n_embd};
+    acts ffn = w->ffn;
+
+    ffn.n = l->s_up.n_out;
+    cpu_gate_up(w->m->engine, work, &up, &w->in, ffn.f32, s->n_tok);
+    pool_barrier(s->pool);
+    stage_quantise(s, &ffn, s->n_tok, w->m->forms_ffn_out);
+    pool_barrier(s->pool);
+    cpu_products(w->m->engine, work, &down, 1, &ffn, s->n_tok);
+    pool_barrier(s->pool);
+}
+
+static void stage_choose(step *s, const layer *l) {
+    const hparams *hp = &s->w->m->hp;
+    const moe_space *x = &s->w->moe;
+    size_t b, e;
+
+    while (pool_take(s->pool, s->n_tok, TOKENS_TAKE, &b, &e))
+        for (size_t t = b; t < e; t++)
+            moe_choose(hp, l->b_choice, x->scores + t * hp->n_expert,
+                       x->chosen + t * hp->n_expert_used, x->by + t * hp->n_expert_used);
+}
+
+/* The rows of an expert one after another. A single token is read where it is. */
+static void stage_gather(step *s) {
+    const walk_space *w = s->w;
+    const acts *from = &w->in, *to = &w->moe.in;
+    size_t b, e;
+
+    while (pool_take(s->pool, (size_t)s->n_tok * w->m->hp.n_expert_used, TOKENS_TAKE, &b, &e))
+        for (size_t i = b; i < e; i++) {
+            const size_t t = w->moe.token[i], n = from->n * sizeof(float);
+
+            if (to->f32) memcpy(to->f32 + i * to->n, from->f32 + t * from->n, n);
+            for (act_form f = ACT_F32; f < ACT_COUNT; f++) {
+                const size_t bytes = act_bytes(f, from->n);
+
+                if (f != ACT_F32 && to->q[f])
+                    memcpy((uint8_t *)to->q[f] + i * bytes, (uint8_t *)from->q[f] + t * bytes,
+                           bytes);
+            }
+        }
+}
+
+static float sigmoid_of(const step *s, const float *router, size_t t) {
+    const acts *in = &s->w->in;
+
+    return 1 / (1 + expf(-s->k->dot_f32(router, in->f32 + t * in->n, in->n)));
+}
+
+/* Adds up each token's rows in the order of its choice, and the shared expert's. */
+static void stage_combine(step *s, const layer *l) {
+    const walk_space *w = s->w;
+    const hparams *hp = &w->m->hp;
+    const size_t n = hp->n_embd, used = hp->n_expert_used;
+    size_t b, e;
+
+    while (pool_take(s->pool, s->n_tok, 1, &b, &e)) {
+        float *y = w->out + b * n;
+
+        if (!hp->n_ff_shared) memset(y, 0, n * sizeof *y);
+        if (l->s_router) {
+            const float by = sigmoid_of(s, l->s_router, b);
+
+            for (size_t i = 0; i < n; i++) y[i] *= by;
+        }
+        for (size_t k = 0; k < used; k++)
+            s->k->axpy_f32(y, w->moe.by[b * used + k], w->moe.out + w->moe.row[b * used + k] * n,
+                           n);
+        if (is_direct(w->m, l->ffn_post_norm)) s->k->add_f32(w->x + b * n, y, n);
+    }
+}
+
+static void experts(step *s, const layer *l, cpu_work *work, int ith) {
+    walk_space *w = s->w;
+    const ew_model *m = w->m;
+    moe_space *x = &w->moe;
+    const product route = {
+        .w = &l->router, .bias = l->b_router, .y = x->scores, .y_stride = m->hp.n_expert};
+    const gate_up up = {.gate = &l->x_gate,
+                        .up = &l->x_up,
+                        .b_gate = l->bx_gate,
+                        .b_up = l->bx_up,
+                        .act = activation(s)};
+    expert_rows rows = {.first = x->first, .active = x->active, .is_one_token = s->n_tok == 1};
+
+    if (m->hp.n_ff_shared) shared_expert(s, l, work);
+    cpu_products(m->engine, work, &route, 1, &w->in, s->n_tok);
+    pool_barrier(s->pool);
+    stage_choose(s, l);
+    pool_barrier(s->pool);
+    if (ith == 0) moe_group(&m->hp, x, s->n_tok);
+    pool_barrier(s->pool);
+    rows.n_active = x->n_active;
+    if (!rows.is_one_token) {
+        stage_gather(s);
+        pool_barrier(s->pool);
+    }
+    cpu_experts_gate_up(m->engine, work, &up, &rows, rows.is_one_token ? &w->in : &x->in,
+                        x->hidden.f32);
+    pool_barrier(s->pool);
+    stage_quantise(s, &x->hidden, (size_t)s->n_tok * m->hp.n_expert_used, m->forms_expert_out);
+    pool_barrier(s->pool);
+    cpu_experts_down(m->engine, work, &l->x_down, l->bx_down, &rows, &x->hidden, x->out);
+    pool_barrier(s->pool);
+    stage_combine(s, l);
+    pool_barrier(s->pool);
+    stage_join(s, l->ffn_post_norm);
 }
 
 /* False when cancelled: all threads agree, since they read what thread 0 saw. */
@@ -373,10 +522,9 @@ static bool walk_layer(step *s, uint32_t il, int ith) {
     const layer *l = &m->layers[il];
     const attention attn = layer_attention(s, l, il);
     cpu_work *work = &w->work[ith];
-    acts att = w->att, ffn = w->ffn; /* as wide as this layer's */
+    acts att = w->att; /* as wide as this layer's */
 
     att.n = l->wo.n_in;
-    ffn.n = l->n_ff;
     if (ith == 0) s->is_stopped = atomic_load_explicit(s->cancel, memory_order_relaxed);
     stage_norm(s, l->attn_norm, l->attn_norm_b,
                m->forms_attn_in | (m->arch->is_parallel ? m->forms_ffn_in : 0));
@@ -397,13 +545,10 @@ static bool walk_layer(step *s, uint32_t il, int ith) {
         stage_norm(s, l->ffn_norm, l->ffn_norm_b, m->forms_ffn_in);
         pool_barrier(s->pool);
     }
-    stage_gate_up(s, l, work);
-    pool_barrier(s->pool);
-    stage_quantise(s, &ffn, m->forms_ffn_out);
-    pool_barrier(s->pool);
-    stage_out(s, &l->down, l->b_down, l->ffn_post_norm, &ffn, work);
-    pool_barrier(s->pool);
-    stage_join(s, l->ffn_post_norm);
+    if (l->is_moe)
+        experts(s, l, work, ith);
+    else
+        dense(s, l, work);
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/ops.h"
 #include "model/attention.h"
+#include "model/moe.h"
 
 #include <stdatomic.h>
 
@@ -41,6 +42,7 @@ typedef struct {
     float *q;        /* [chunk, n_head * head_dim_k] */
     float *k, *v;    /* [chunk, n_head_kv * head_dim] */
     float *out;      /* [chunk, n_embd] a branch's output that is not added as it is; may be NULL */
+    moe_space moe;   /* empty in dense models */
     struct {
         float *cs;    /* [chunk, n_rot] cosines and sines */
         double *freq; /* [n_rot / 2] */

@@ -565,6 +565,17 @@ static void check_gelu_mul(int unused) {
     each_vector(gelu_vector);
 }
 
+static void swiglu_vector(vectors *v) {
+    ref.swiglu_clamped(v->a.data, v->x.data, v->n);
+    k.swiglu_clamped(v->b.data, v->x.data, v->n);
+    compare_floats(v, "clamped swiglu");
+}
+
+static void check_swiglu_clamped(int unused) {
+    (void)unused;
+    each_vector(swiglu_vector);
+}
+
 static void softcap_vector(vectors *v) {
     static const float caps[] = {50, 30, 1, 0.01f};
 
@@ -862,6 +873,7 @@ static void run_level(uint32_t features, const char *isa) {
     run(isa, "rms_norm", NULL, check_rms_norm, 0);
     run(isa, "silu_mul", NULL, check_silu_mul, 0);
     run(isa, "gelu_mul", NULL, check_gelu_mul, 0);
+    run(isa, "swiglu_clamped", NULL, check_swiglu_clamped, 0);
     run(isa, "softcap", NULL, check_softcap, 0);
     run(isa, "layer_norm", NULL, check_layer_norm, 0);
     run(isa, "rope", NULL, check_rope, 0);

@@ -360,14 +360,14 @@ static void test_norm_and_activation_agree_with_double(void **state) {
     }
 }
 
-static void test_gelu_softcap_and_layer_norm(void **state) {
-    float x[100], g[100], h[100], c[100], y[100], w[100], b[100];
+static void test_activations_softcap_and_layer_norm(void **state) {
+    float x[100], g[100], h[100], c[100], s[100], y[100], w[100], b[100];
     rng r = {6};
     double mean = 0, squares = 0;
 
     (void)state;
     for (int i = 0; i < 100; i++) {
-        x[i] = g[i] = h[i] = c[i] = rng_float(&r) * (i % 3 ? 6 : 0.1f);
+        x[i] = g[i] = h[i] = c[i] = s[i] = rng_float(&r) * (i % 3 ? 9 : 0.1f);
         w[i] = rng_float(&r);
         b[i] = rng_float(&r);
         mean += (double)x[i] / 100;
@@ -376,17 +376,23 @@ static void test_gelu_softcap_and_layer_norm(void **state) {
     k.gelu_mul(g, w, 100);
     k.gelu_mul(h, NULL, 100);
     k.softcap(c, 3, 100);
+    k.swiglu_clamped(s, x, 100);
     k.layer_norm(y, x, w, b, 100, 1e-5f);
     for (int i = 0; i < 100; i++) {
         const double v = (double)x[i], z = sqrt(2 / acos(-1.0)) * (v + 0.044715 * v * v * v);
-        const double gelu = v / 2 * (1 + tanh(z)), cap = 3 * tanh(v / 3);
+        const double gelu = v / (1 + exp(-2 * z)), cap = 3 * tanh(v / 3);
         const double norm = (v - mean) / sqrt(squares / 100 + 1e-5) * (double)w[i] + (double)b[i];
 
+        const double low = fmin(v, 7), within = fmax(-7, low);
+        const double clamped = low / (1 + exp(-1.702 * low)) * (within + 1);
+
+        assert_true(fabs((double)s[i] - clamped) <=
+                    (6 + 2 * fabs(v)) * (double)FLT_EPSILON * fmax(fabs(clamped), 1e-3));
         /* The exponent's rounding error grows with z. */
         assert_true(fabs((double)h[i] - gelu) <=
-                    (4 + 4 * fabs(z)) * (double)FLT_EPSILON * fabs(gelu));
+                    (6 + 8 * fabs(z)) * (double)FLT_EPSILON * fabs(gelu));
         assert_true(fabs((double)g[i] - gelu * (double)w[i]) <=
-                    (5 + 4 * fabs(z)) * (double)FLT_EPSILON * fabs(gelu));
+                    (7 + 8 * fabs(z)) * (double)FLT_EPSILON * fabs(gelu));
         assert_true(fabs((double)c[i] - cap) <= 4 * (double)FLT_EPSILON * fabs(cap));
         assert_true(fabs((double)y[i] - norm) <= 1e-5);
     }
@@ -488,7 +494,7 @@ int main(void) {
         cmocka_unit_test(test_activations_keep_within_half_a_step),
         cmocka_unit_test(test_bad_activations_show_in_the_result),
         cmocka_unit_test(test_norm_and_activation_agree_with_double),
-        cmocka_unit_test(test_gelu_softcap_and_layer_norm),
+        cmocka_unit_test(test_activations_softcap_and_layer_norm),
         cmocka_unit_test(test_rotation_pairs_the_right_elements),
         cmocka_unit_test(test_attention_agrees_with_double),
         cmocka_unit_test(test_cache_rows_return_as_stored),

@@ -22,7 +22,7 @@ enum {
     N_MORE = 20
 };
 
-static const char *const models[] = {MODEL_LLAMA_K, MODEL_QWEN2};
+static const char *const models[] = {MODEL_LLAMA_K, MODEL_QWEN2, MODEL_WINDOW, MODEL_MOE};
 static const size_t n_models = sizeof models / sizeof *models;
 
 static int32_t tokens[N_PROMPT + N_MORE];

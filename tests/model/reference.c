@@ -107,9 +107,6 @@ static void check_runs(const char *folder, const char *name, const json_t *runs,
     ew_model_close(m);
 }
 
-static bool is_mixture(const char *name) {
-    return strstr(name, "moe") != NULL; /* mixture-of-experts models are not supported yet */
-}
 
 static void test_trained_models_agree_with_the_reference(void **state) {
     json_t *j = load("data/models/reference.json"), *entry;
@@ -120,7 +117,6 @@ static void test_trained_models_agree_with_the_reference(void **state) {
         const json_t *rows = json_object_get(entry, "greedy");
         const json_t *exact = json_object_get(entry, "dequant_f32");
 
-        if (is_mixture(name)) continue;
         check_runs("data/models", name, exact ? exact : rows, NULL, true);
         check_runs("data/models", name, rows, exact, false);
     }
@@ -255,7 +251,6 @@ static void test_perplexity_agrees_with_the_reference(void **state) {
 
     (void)state;
     json_object_foreach(json_object_get(j, "models"), name, entry) {
-        if (is_mixture(name)) continue;
         json_object_foreach(json_object_get(entry, "ppl"), text, want) {
             /* The longer text for two models: the others would take a minute. */
             if (strstr(text, "shakespeare") && !strstr(name, "260K-f32") &&

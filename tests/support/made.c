@@ -23,7 +23,7 @@ enum {
 extern char **environ;
 
 static char folder[64];
-static struct { char args[256], path[128]; } made[MAX_MODEL];
+static struct { char args[512], path[128]; } made[MAX_MODEL];
 static size_t n_made;
 
 static void make_folder(void) {
@@ -77,7 +77,7 @@ static int add_words(char **argv, int n, char *text) {
 /* `make test` tells the build folder in B and, for another processor, an emulator in EW_RUNNER. */
 static void run_tool(const char *args, char *path) {
     const char *build = getenv("B"), *runner = getenv("EW_RUNNER");
-    char tool[512], words[256], emulator[256], *argv[MAX_ARG];
+    char tool[512], words[512], emulator[256], *argv[MAX_ARG];
     int n = 0, rc, status;
     pid_t pid;
 

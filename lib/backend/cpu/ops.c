@@ -121,26 +121,99 @@ void cpu_products(const ew_engine *e, cpu_work *work, const product *p, size_t n
     }
 }
 
+/* Rows [r0, r0 + n) of the first half of a feed-forward. */
+static void gate_up_piece(const ew_engine *e, cpu_work *work, const gate_up *p, size_t r0, size_t n,
+                          const acts *x, float *y, size_t n_tok) {
+    const weight *first = p->gate ? p->gate : p->up;
+    const float *bias = p->gate ? p->b_gate : p->b_up;
+    const size_t stride = first->n_out;
+
+    multiply(e, work, first, r0, n, x, n_tok, y + r0, stride);
+    if (p->gate) multiply(e, work, p->up, r0, n, x, n_tok, work->tile, n);
+    for (size_t t = 0; t < n_tok; t++) {
+        float *g = y + t * stride + r0, *u = p->gate ? work->tile + t * n : NULL;
+
+        if (bias) e->kern.add_f32(g, bias + r0, n);
+        if (u && p->b_up) e->kern.add_f32(u, p->b_up + r0, n);
+        p->act(g, u, n);
+    }
+}
+
 void cpu_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p, const acts *x, float *y,
                  size_t n_tok) {
     const weight *first = p->gate ? p->gate : p->up;
-    const float *bias = p->gate ? p->b_gate : p->b_up;
     const size_t step = piece_rows(first, (size_t)pool_size(e->pool));
-    const size_t stride = first->n_out;
     size_t b, end;
 
-    while (pool_take(e->pool, stride, step, &b, &end)) {
-        const size_t n = end - b;
+    while (pool_take(e->pool, first->n_out, step, &b, &end))
+        gate_up_piece(e, work, p, b, end - b, x, y, n_tok);
+}
 
-        multiply(e, work, first, b, n, x, n_tok, y + b, stride);
-        if (p->gate) multiply(e, work, p->up, b, n, x, n_tok, work->tile, n);
-        for (size_t t = 0; t < n_tok; t++) {
-            float *g = y + t * stride + b, *u = p->gate ? work->tile + t * n : NULL;
+/* ---- experts -------------------------------------------------------------------------------- */
 
-            if (bias) e->kern.add_f32(g, bias + b, n);
-            if (u && p->b_up) e->kern.add_f32(u, p->b_up + b, n);
-            p->act(g, u, n);
-        }
+/* A piece of one expert's matrix. */
+typedef struct {
+    size_t expert, r0, n;
+    size_t first, n_row; /* its rows of the step */
+} expert_piece;
+
+/* Shares out the active experts' matrices in pieces. */
+static bool take_piece(const ew_engine *e, const weight *w, const expert_rows *rows,
+                       expert_piece *out) {
+    const size_t step = piece_rows(w, (size_t)pool_size(e->pool));
+    const size_t per = (w->n_out + step - 1) / step;
+    size_t b, end;
+
+    if (!pool_take(e->pool, rows->n_active * per, 1, &b, &end)) return false;
+    out->expert = rows->active[b / per];
+    out->r0 = b % per * step;
+    out->n = w->n_out - out->r0 < step ? w->n_out - out->r0 : step;
+    out->first = rows->first[out->expert];
+    out->n_row = rows->first[out->expert + 1] - out->first;
+    return true;
+}
+
+/* Activations from row `first` on. */
+static acts acts_from(const acts *x, size_t first) {
+    acts a = *x;
+
+    if (a.f32) a.f32 += first * a.n;
+    for (act_form f = ACT_F32; f < ACT_COUNT; f++)
+        if (a.q[f]) a.q[f] = (uint8_t *)a.q[f] + first * act_bytes(f, a.n);
+    return a;
+}
+
+void cpu_experts_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p,
+                         const expert_rows *rows, const acts *x, float *y) {
+    expert_piece piece;
+
+    while (take_piece(e, p->up, rows, &piece)) {
+        const size_t i = piece.expert, n_out = p->up->n_out;
+        const weight gate = weight_of(p->gate, i), up = weight_of(p->up, i);
+        const gate_up one = {.gate = &gate,
+                             .up = &up,
+                             .b_gate = p->b_gate ? p->b_gate + i * n_out : NULL,
+                             .b_up = p->b_up ? p->b_up + i * n_out : NULL,
+                             .act = p->act};
+        const acts in = acts_from(x, rows->is_one_token ? 0 : piece.first);
+
+        gate_up_piece(e, work, &one, piece.r0, piece.n, &in, y + piece.first * n_out, piece.n_row);
+    }
+}
+
+void cpu_experts_down(const ew_engine *e, cpu_work *work, const weight *down, const float *bias,
+                      const expert_rows *rows, const acts *x, float *y) {
+    expert_piece piece;
+
+    while (take_piece(e, down, rows, &piece)) {
+        const weight one = weight_of(down, piece.expert);
+        const acts in = acts_from(x, piece.first);
+        const product p = {.w = &one,
+                           .bias = bias ? bias + piece.expert * down->n_out : NULL,
+                           .y = y + piece.first * down->n_out,
+                           .y_stride = down->n_out};
+
+        product_piece(e, work, &p, piece.r0, piece.n, &in, piece.n_row);
     }
 }
 

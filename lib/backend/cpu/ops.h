@@ -54,6 +54,21 @@ typedef struct {
 void cpu_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p, const acts *x, float *y,
                  size_t n_tok);
 
+/* Which of the step's rows each expert has: those of expert e are [first[e], first[e + 1]). */
+typedef struct {
+    const uint32_t *first;  /* [n_expert + 1] */
+    const uint32_t *active; /* [n_active] experts that have any */
+    size_t n_active;
+    bool is_one_token; /* all rows are of one token, and of x there is that token's row alone */
+} expert_rows;
+
+/* The same with weights of experts: y[row, r] from x[row] by the row's own expert. Each expert's
+ * matrices are read once. */
+void cpu_experts_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p,
+                         const expert_rows *rows, const acts *x, float *y);
+void cpu_experts_down(const ew_engine *e, cpu_work *work, const weight *down, const float *bias,
+                      const expert_rows *rows, const acts *x, float *y);
+
 /* Brings token t's floats into the forms of the bit set (1 << form). */
 void cpu_quantise(const ew_engine *e, const acts *x, unsigned forms, size_t t);
 

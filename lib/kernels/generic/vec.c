@@ -49,6 +49,10 @@ static void gelu_mul(float *g, const float *u, size_t n) {
     for (size_t i = 0; i < n; i++) g[i] = gelu_f32(g[i]) * (u ? u[i] : 1.0f);
 }
 
+static void swiglu_clamped(float *g, const float *u, size_t n) {
+    for (size_t i = 0; i < n; i++) g[i] = swiglu_clamped_f32(g[i], u[i]);
+}
+
 static void layer_norm(float *y, const float *x, const float *w, const float *b, size_t n,
                        float eps) {
     double sum = 0, squares = 0, mean;
@@ -123,6 +127,7 @@ void generic_fill_vec(kern_table *t) {
     t->rms_norm = rms_norm;
     t->silu_mul = silu_mul;
     t->gelu_mul = gelu_mul;
+    t->swiglu_clamped = swiglu_clamped;
     t->layer_norm = layer_norm;
     t->softcap = softcap;
     t->rope_norm = rope_norm;

@@ -110,6 +110,23 @@ static void gelu_mul(float *g, const float *u, size_t n) {
     for (; i < n; i++) g[i] = gelu_f32(g[i]) * (u ? u[i] : 1.0f);
 }
 
+/* Clamps as the plain C does: a NaN comes from the second operand. */
+static void swiglu_clamped(float *g, const float *u, size_t n) {
+    const __m256 one = _mm256_set1_ps(1.0f), alpha = _mm256_set1_ps(SWIGLU_ALPHA);
+    const __m256 high = _mm256_set1_ps(SWIGLU_LIMIT), low = _mm256_set1_ps(-SWIGLU_LIMIT);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const __m256 a = _mm256_min_ps(high, _mm256_loadu_ps(g + i));
+        const __m256 b = _mm256_max_ps(low, _mm256_min_ps(high, _mm256_loadu_ps(u + i)));
+        const __m256 e = exp_avx2(_mm256_mul_ps(alpha, a));
+        const __m256 v = _mm256_div_ps(a, _mm256_add_ps(one, e));
+
+        _mm256_storeu_ps(g + i, _mm256_mul_ps(v, _mm256_add_ps(b, one)));
+    }
+    for (; i < n; i++) g[i] = swiglu_clamped_f32(g[i], u[i]);
+}
+
 static void softcap(float *x, float cap, size_t n) {
     const __m256 c = _mm256_set1_ps(cap);
     size_t i = 0;
@@ -192,6 +209,7 @@ void avx2_fill_vec(kern_table *t) {
     t->rms_norm = rms_norm;
     t->silu_mul = silu_mul;
     t->gelu_mul = gelu_mul;
+    t->swiglu_clamped = swiglu_clamped;
     t->softcap = softcap;
     t->exp_sum = exp_sum;
     t->max_f32 = max_f32;
