@@ -18,6 +18,16 @@ static const mk_arch archs[] = {
     {"granitemoe", 0, "logit_scale=8.0"},
     {"gpt-oss", MK_QKV_BIAS | MK_OUT_BIAS | MK_SINKS | MK_EXPERT_BIAS | MK_LATE_FFN_NORM | MK_MOE,
      NULL},
+    {"mistral3", 0, NULL},
+    {"smollm3", 0, NULL},
+    {"glm4", MK_POST_NORMS | MK_STACKED_GATE, NULL},
+    {"command-r", MK_PARALLEL | MK_LAYER_NORM, NULL},
+    {"cohere2", MK_PARALLEL | MK_LAYER_NORM, "logit_scale=0.25"},
+    {"olmo2", MK_NO_PRE_NORMS | MK_POST_NORMS | MK_QK_NORM_WHOLE, NULL},
+    {"exaone4", MK_NO_PRE_NORMS | MK_POST_NORMS | MK_QK_NORM, NULL},
+    {"internlm2", 0, NULL},
+    {"starcoder2",
+     MK_LAYER_NORM | MK_NORM_BIAS | MK_QKV_BIAS | MK_OUT_BIAS | MK_FFN_BIAS | MK_NO_GATE, NULL},
 };
 
 const mk_arch *mk_arch_find(const char *name) {

@@ -104,11 +104,24 @@ static double residual_gain(const mk_shape *s) {
     return 1 / mk_sqrt(2.0 * s->n_layer);
 }
 
-static void add_qk_norms(list *l, int i, uint64_t q, uint64_t kv) {
-    const bool is_whole = l->has & MK_QK_NORM_WHOLE;
+/* command-r has them in its large models alone, of each head its own. */
+static bool has_norms_apart(const mk_shape *s) {
+    return strcmp(s->arch, "command-r") == 0 && s->n_layer >= 64;
+}
 
-    add_vector(l, "attn_q_norm", i, is_whole ? q : l->s->head_dim, NORM);
-    add_vector(l, "attn_k_norm", i, is_whole ? kv : l->s->head_dim, NORM);
+static void add_qk_norms(list *l, int i, uint64_t q, uint64_t kv) {
+    const mk_shape *s = l->s;
+
+    if (has_norms_apart(s)) {
+        add_vectors(l, "attn_q_norm", i, s->head_dim, s->n_head, NORM);
+        add_vectors(l, "attn_k_norm", i, s->head_dim, s->n_head_kv, NORM);
+    } else if (l->has & MK_QK_NORM_WHOLE) {
+        add_vector(l, "attn_q_norm", i, q, NORM);
+        add_vector(l, "attn_k_norm", i, kv, NORM);
+    } else if (l->has & MK_QK_NORM) {
+        add_vector(l, "attn_q_norm", i, s->head_dim, NORM);
+        add_vector(l, "attn_k_norm", i, s->head_dim, NORM);
+    }
 }
 
 static void add_attention(list *l, int i) {
@@ -130,7 +143,7 @@ static void add_attention(list *l, int i) {
         add_vector(l, "attn_k", i, kv, BIAS);
         add_vector(l, "attn_v", i, kv, BIAS);
     }
-    if (l->has & (MK_QK_NORM | MK_QK_NORM_WHOLE)) add_qk_norms(l, i, q, kv);
+    add_qk_norms(l, i, q, kv);
     if (l->has & MK_SINKS) add_vector(l, "attn_sinks", i, s->n_head, SINKS);
     add_matrix(l, "attn_output", i, q, d, residual_gain(s));
     if (l->has & MK_OUT_BIAS) add_vector(l, "attn_output", i, d, BIAS);

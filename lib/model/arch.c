@@ -4,8 +4,11 @@
 #include <stddef.h>
 
 static const arch *const archs[] = {
-    &arch_gemma2, &arch_gemma3, &arch_gpt_oss, &arch_granite,  &arch_granitemoe, &arch_llama,
-    &arch_olmoe,  &arch_phi3,   &arch_qwen2,   &arch_qwen2moe, &arch_qwen3,      &arch_qwen3moe,
+    &arch_cohere2,    &arch_command_r, &arch_exaone4, &arch_gemma2,     &arch_gemma3,
+    &arch_glm4,       &arch_gpt_oss,   &arch_granite, &arch_granitemoe, &arch_internlm2,
+    &arch_llama,      &arch_mistral3,  &arch_olmo2,   &arch_olmoe,      &arch_phi3,
+    &arch_qwen2,      &arch_qwen2moe,  &arch_qwen3,   &arch_qwen3moe,   &arch_smollm3,
+    &arch_starcoder2,
 };
 
 const arch *arch_at(size_t i) {
@@ -34,6 +37,7 @@ static const stacked gate_up = {"ffn_up.weight", "ffn_up.bias", {DIM_FF, DIM_FF}
  SLOT(name, SLOT_VECTOR, false, in, DIM_ONE, member, NULL, 0, IN_ALL)
 #define OPTIONAL(name, in, member, layers) \
  SLOT(name, SLOT_VECTOR, true, in, DIM_ONE, member, NULL, 0, layers)
+#define TABLE(name, in, out, member) SLOT(name, SLOT_VECTOR, true, in, out, member, NULL, 0, IN_ALL)
 #define EXPERT_BIAS(name, in, member) \
  SLOT(name ".bias", SLOT_VECTOR, true, in, DIM_EXPERTS, member, NULL, 0, IN_MOE)
 /* The same, perhaps part i of a stack. */
@@ -42,20 +46,42 @@ static const stacked gate_up = {"ffn_up.weight", "ffn_up.bias", {DIM_FF, DIM_FF}
 #define OPTIONAL_OF(stack, i, name, in, member) \
  SLOT(name, SLOT_VECTOR, true, in, DIM_ONE, member, &stack, i, IN_ALL)
 
+#define ATTENTION                                      \
+ MATRIX_OF(qkv, 0, "attn_q", DIM_EMBD, DIM_Q, wq),     \
+     MATRIX_OF(qkv, 1, "attn_k", DIM_EMBD, DIM_K, wk), \
+     MATRIX_OF(qkv, 2, "attn_v", DIM_EMBD, DIM_V, wv), \
+     MATRIX("attn_output", DIM_O, DIM_EMBD, wo, IN_ALL)
+#define FEED_FORWARD                                   \
+ MATRIX("ffn_gate", DIM_EMBD, DIM_FF, gate, IN_DENSE), \
+     MATRIX("ffn_up", DIM_EMBD, DIM_FF, up, IN_DENSE), \
+     MATRIX("ffn_down", DIM_FF, DIM_EMBD, down, IN_DENSE)
+
 const tensor_slot slots_attn[] = {
     VECTOR("attn_norm.weight", DIM_EMBD, attn_norm),
-    MATRIX_OF(qkv, 0, "attn_q", DIM_EMBD, DIM_Q, wq),
-    MATRIX_OF(qkv, 1, "attn_k", DIM_EMBD, DIM_K, wk),
-    MATRIX_OF(qkv, 2, "attn_v", DIM_EMBD, DIM_V, wv),
-    MATRIX("attn_output", DIM_O, DIM_EMBD, wo, IN_ALL),
+    ATTENTION,
     {0},
 };
 
+const tensor_slot slots_attn_bare[] = {ATTENTION, {0}};
+
 const tensor_slot slots_ffn[] = {
     VECTOR("ffn_norm.weight", DIM_EMBD, ffn_norm),
-    MATRIX("ffn_gate", DIM_EMBD, DIM_FF, gate, IN_DENSE),
+    FEED_FORWARD,
+    {0},
+};
+
+const tensor_slot slots_ffn_bare[] = {FEED_FORWARD, {0}};
+
+const tensor_slot slots_ffn_plain[] = {
+    VECTOR("ffn_norm.weight", DIM_EMBD, ffn_norm),
     MATRIX("ffn_up", DIM_EMBD, DIM_FF, up, IN_DENSE),
     MATRIX("ffn_down", DIM_FF, DIM_EMBD, down, IN_DENSE),
+    {0},
+};
+
+const tensor_slot slots_norm_bias[] = {
+    VECTOR("attn_norm.bias", DIM_EMBD, attn_norm_b),
+    VECTOR("ffn_norm.bias", DIM_EMBD, ffn_norm_b),
     {0},
 };
 
@@ -74,10 +100,14 @@ const tensor_slot slots_qkv_bias[] = {
     {0},
 };
 
+#define QKV_BIAS                                                                               \
+ OPTIONAL_OF(qkv, 0, "attn_q.bias", DIM_Q, bq), OPTIONAL_OF(qkv, 1, "attn_k.bias", DIM_K, bk), \
+     OPTIONAL_OF(qkv, 2, "attn_v.bias", DIM_V, bv)
+
+const tensor_slot slots_qkv_any_bias[] = {QKV_BIAS, {0}};
+
 const tensor_slot slots_any_bias[] = {
-    OPTIONAL_OF(qkv, 0, "attn_q.bias", DIM_Q, bq),
-    OPTIONAL_OF(qkv, 1, "attn_k.bias", DIM_K, bk),
-    OPTIONAL_OF(qkv, 2, "attn_v.bias", DIM_V, bv),
+    QKV_BIAS,
     OPTIONAL("attn_output.bias", DIM_EMBD, bo, IN_ALL),
     OPTIONAL("ffn_gate.bias", DIM_FF, b_gate, IN_DENSE),
     OPTIONAL("ffn_up.bias", DIM_FF, b_up, IN_DENSE),
@@ -88,6 +118,12 @@ const tensor_slot slots_any_bias[] = {
 const tensor_slot slots_qk_norm[] = {
     VECTOR("attn_q_norm.weight", DIM_HEAD, q_norm),
     VECTOR("attn_k_norm.weight", DIM_HEAD, k_norm),
+    {0},
+};
+
+const tensor_slot slots_qk_norms_apart[] = {
+    TABLE("attn_q_norm.weight", DIM_HEAD, DIM_HEADS, q_norm),
+    TABLE("attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, k_norm),
     {0},
 };
 

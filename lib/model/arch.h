@@ -19,6 +19,7 @@ typedef enum {
     DIM_FF,    /* n_ff */
     DIM_HEAD,  /* head_dim_k */
     DIM_HEADS, /* n_head */
+    DIM_HEADS_KV,
     DIM_EXPERTS,
     DIM_FF_EXPERT,
     DIM_FF_SHARED /* a slot of 0 is none */
@@ -65,6 +66,13 @@ typedef enum {
     NORM_LAYER
 } norm_kind;
 
+/* What q_norm and k_norm are of. */
+typedef enum {
+    SPAN_HEAD,  /* each head, all by the same weights */
+    SPAN_APART, /* each head, by weights of its own */
+    SPAN_WHOLE  /* all heads together */
+} norm_span;
+
 /* What stands between the feed-forward's matrices. */
 typedef enum {
     FFN_SILU,       /* silu(gate) * up */
@@ -86,8 +94,9 @@ struct arch {
     rope_kind rope;
     norm_kind norm;
     ffn_kind ffn;
-    bool is_parallel;    /* attention and feed-forward read the same norm's output */
-    bool is_norm_whole;  /* q_norm and k_norm are over all heads together */
+    bool is_parallel;     /* attention and feed-forward read the same norm's output */
+    bool has_temperature; /* attention.temperature_scale counts */
+    norm_span qk_span;
     bool divides_logits; /* logit_scale divides */
     window_rule window;
     router_kind router;  /* 0: there are no experts */
@@ -98,8 +107,14 @@ struct arch {
 };
 
 /* Tables that architectures share. */
-extern const tensor_slot slots_attn[];           /* norm, q, k, v (stacked or not), output */
-extern const tensor_slot slots_ffn[];            /* norm, gate, up, down */
+extern const tensor_slot slots_attn[];      /* norm, q, k, v (stacked or not), output */
+extern const tensor_slot slots_ffn[];       /* norm, gate, up, down */
+extern const tensor_slot slots_attn_bare[]; /* the same without a norm before */
+extern const tensor_slot slots_ffn_bare[];
+extern const tensor_slot slots_ffn_plain[];      /* norm, up, down */
+extern const tensor_slot slots_norm_bias[];      /* of layer norms */
+extern const tensor_slot slots_qkv_any_bias[];   /* of q, k and v, optional */
+extern const tensor_slot slots_qk_norms_apart[]; /* of each head its own, optional */
 extern const tensor_slot slots_qkv_bias[];       /* biases of q, k and v, required */
 extern const tensor_slot slots_any_bias[];       /* of all matrices of a dense layer, optional */
 extern const tensor_slot slots_qk_norm[];        /* of each head */
@@ -113,7 +128,9 @@ extern const tensor_slot slots_gate_up[]; /* as slots_ffn, gate and up stacked i
 const arch *arch_find(str name); /* NULL: not supported */
 const arch *arch_at(size_t i);   /* the supported ones, from 0 until NULL */
 
-extern const arch arch_gemma2, arch_gemma3, arch_gpt_oss, arch_granite, arch_granitemoe, arch_llama,
-    arch_olmoe, arch_phi3, arch_qwen2, arch_qwen2moe, arch_qwen3, arch_qwen3moe;
+extern const arch arch_cohere2, arch_command_r, arch_exaone4, arch_gemma2, arch_gemma3, arch_glm4,
+    arch_gpt_oss, arch_granite, arch_granitemoe, arch_internlm2, arch_llama, arch_mistral3,
+    arch_olmo2, arch_olmoe, arch_phi3, arch_qwen2, arch_qwen2moe, arch_qwen3, arch_qwen3moe,
+    arch_smollm3, arch_starcoder2;
 
 #endif

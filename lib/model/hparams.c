@@ -119,6 +119,7 @@ static ew_status read_scaling(reader *r, const hparams *hp, rope_params *rope) {
     if (!rc) rc = read_float(r, "rope.scaling.attn_factor", 1e-6, 1e6, 1.0, &rope->attn_factor);
     if (!rc) rc = read_float(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 32.0, &rope->beta_fast);
     if (!rc) rc = read_float(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 1.0, &rope->beta_slow);
+    if (!rc) rc = read_float(r, "rope.scaling.yarn_log_multiplier", 0, 1e3, 0, &rope->log_mul);
     if (!rc)
         rc = read_uint(r, "rope.scaling.original_context_length", 0, 1, MAX_CTX, hp->ctx_train,
                        &orig);
@@ -232,6 +233,12 @@ static ew_status read_scales(reader *r, hparams *hp, const arch *a, layer *l) {
     return rc;
 }
 
+/* After the rotation, of which it takes the original context. */
+static ew_status read_temperature(reader *r, hparams *hp) {
+    hp->temp_floor = hp->rope[ROPE_FULL].orig_ctx;
+    return read_float(r, "attention.temperature_scale", 0, 1e6, 0, &hp->temp_scale);
+}
+
 static ew_status read_norm_eps(reader *r, hparams *hp, norm_kind kind) {
     return read_single(
         r, kind == NORM_LAYER ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
@@ -291,6 +298,7 @@ ew_status hparams_read(hparams *hp, layer **layers, const arch *a, const gguf *g
     if (!rc) rc = read_norm_eps(&r, hp, a->norm);
     if (!rc) rc = read_scales(&r, hp, a, l);
     if (!rc) rc = read_rope(&r, hp);
+    if (!rc && a->has_temperature) rc = read_temperature(&r, hp);
     if (!rc && (a->window.period || a->window.tokens)) rc = read_windows(&r, hp, &a->window, l);
     if (!rc) rc = read_experts(&r, hp, a, l);
     if (!rc && a->adjust) a->adjust(hp, l);

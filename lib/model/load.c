@@ -44,6 +44,8 @@ static uint32_t dim_size(const hparams *hp, const layer *l, dim d) {
         return l->head_dim_k;
     case DIM_HEADS:
         return l->n_head;
+    case DIM_HEADS_KV:
+        return l->n_head_kv;
     case DIM_EXPERTS:
         return hp->n_expert;
     case DIM_FF_EXPERT:

@@ -7,7 +7,7 @@
 const arch arch_olmoe = {
     .name = "olmoe",
     .rope = ROPE_NEOX,
-    .is_norm_whole = true,
+    .qk_span = SPAN_WHOLE,
     .router = ROUTER_SOFTMAX,
     .slots = {slots_attn, slots_ffn, slots_moe, slots_qk_norms_whole, slots_any_bias},
 };

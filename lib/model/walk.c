@@ -265,15 +265,18 @@ static void stage_join(step *s, const float *post_norm) {
     pool_barrier(s->pool);
 }
 
-/* Norms of q's or k's heads: of each one, or of all together. */
+/* Norms of q's or k's heads. */
 static void normalise_heads(const step *s, float *x, const float *norm, uint32_t n_head,
                             uint32_t n) {
+    const norm_span span = s->w->m->arch->qk_span;
+
     if (!norm) return;
-    if (s->w->m->arch->is_norm_whole) {
+    if (span == SPAN_WHOLE) {
         normalise(s, x, x, norm, NULL, (size_t)n_head * n);
         return;
     }
-    for (uint32_t h = 0; h < n_head; h++) normalise(s, x + h * n, x + h * n, norm, NULL, n);
+    for (uint32_t h = 0; h < n_head; h++)
+        normalise(s, x + h * n, x + h * n, span == SPAN_APART ? norm + h * n : norm, NULL, n);
 }
 
 static void rotate(const step *s, const layer *l, size_t t, float *x, uint32_t n_head) {
