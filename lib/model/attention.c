@@ -185,9 +185,10 @@ static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* Few rows go over the cache itself, at the pace of memory. */
-static bool reads_cache(const block *b) {
-    return b->n * b->group < CONVERT_ROWS;
+/* Halves are converted in passing at hardly any cost, and a pass over floats is slower by what
+ * their bytes take; bytes with scales are worth a pass of their own for many rows. */
+static bool reads_cache(const block *b, kv_form form) {
+    return form != KVT_Q8_0 || b->n * b->group < CONVERT_ROWS;
 }
 
 /* A page's rows as they are, or converted. */
@@ -201,7 +202,7 @@ static page_rows page_of(const block *b, const uint8_t *rows, kv_form form, uint
                          uint32_t first, uint32_t end, float *floats) {
     const size_t bytes = kv_row_bytes(form, dim);
 
-    if (form == KVT_F32 || reads_cache(b)) return (page_rows){rows, bytes, form};
+    if (reads_cache(b, form)) return (page_rows){rows, bytes, form};
     for (uint32_t i = first; i < end; i++)
         b->a->k->kv_load[form](floats + (size_t)i * dim, rows + i * bytes, dim);
     return (page_rows){(const uint8_t *)floats, dim * sizeof(float), KVT_F32};
@@ -273,12 +274,12 @@ static void attend_page(const block *b, uint32_t p) {
     a->k->attn_qk[keys.form](
         b->w.scores + (size_t)t * b->group * page + first, page,
         b->q + (size_t)t * b->group * a->dim_k, keys.rows + first * keys.row_bytes, a->scale,
-        (size_t)(e - t) * b->group, end - first, a->dim_k, reads_cache(b) ? stored : NULL);
+        (size_t)(e - t) * b->group, end - first, a->dim_k, reads_cache(b, l->k) ? stored : NULL);
     for (uint32_t i = t; i < e; i++)
         score_token(b, i, max_u32(first_key(b, i), at) - at,
                     min_u32(end_key(b, i), at + page) - at);
     values = page_of(b, stored, l->v, a->dim_v, first, end, b->w.values);
-    if (reads_cache(b) && p + 1 < b->kv->n_page) next = kv_keys(b->kv, a->il, b->h, p + 1);
+    if (reads_cache(b, l->v) && p + 1 < b->kv->n_page) next = kv_keys(b->kv, a->il, b->h, p + 1);
     add_page(b, &values, t, e, at, at + page, next);
 }
 
