@@ -19,6 +19,7 @@ static const char usage[] =
     "  --layers 2  --embd 256  --heads 4  --kv-heads HEADS  --head-dim EMBD/HEADS  --ff 2*EMBD\n"
     "  --vocab 512  --ctx 512  --rope-theta 10000  --tied  --rope-factors llama3|long  --rot HEAD-DIM\n"
     "  --experts 0  --experts-used 2  --ff-expert FF  --ff-shared 0\n"
+    "  --chat-template TEXT    instead of the vocabulary's own\n"
     "  --set KEY=VALUE    more metadata, without the architecture's prefix; several times\n"
     "  --vocab-kind spm|bpe|llama3|qwen2|smollm|tinyllama|mistral|r1-llama|r1-qwen\n"
     "With --model these change the named shape.\n";
@@ -26,7 +27,7 @@ static const char usage[] =
 /* Names of options that take a number, with the place for it. */
 typedef struct {
     mk_shape shape;
-    const char *type, *out;
+    const char *type, *out, *chat_template;
     bool is_pure, is_list, is_help, has_shape;
     uint64_t seed;
     char set[512]; /* of --set; replaces that of --model */
@@ -113,6 +114,8 @@ static int set_value(options *o, const char *option, const char *value) {
             o->shape.has_long_factors = true;
     } else if (strcmp(option, "--set") == 0) {
         if (!strchr(value, '=') || !add_pair(o, value)) return complain(option, value);
+    } else if (strcmp(option, "--chat-template") == 0) {
+        o->chat_template = value;
     } else if (strcmp(option, "--vocab-kind") == 0) {
         if (!set_vocab(&o->shape, value)) return complain(option, value);
     } else {
@@ -201,7 +204,7 @@ int main(int argc, char **argv) {
     complete(&o.shape);
     if (o.set[0]) o.shape.set = o.set;
     if (mk_type_parse(&type, o.type, o.is_pure, &err) ||
-        mk_write(&o.shape, type, o.seed, o.out, &err)) {
+        mk_write(&o.shape, type, o.seed, o.chat_template, o.out, &err)) {
         fprintf(stderr, "mkmodel: %s\n", err.text);
         return err.status == EW_EINVAL ? 2 : 1;
     }

@@ -88,7 +88,9 @@ ew_status mk_type_parse(mk_type *out, const char *name, bool is_pure, ew_error *
 
 /* EW_EINVAL names what contradicts what. */
 ew_status mk_check(const mk_shape *s, ew_error *err);
-ew_status mk_write(const mk_shape *s, mk_type type, uint64_t seed, const char *path, ew_error *err);
+/* chat_template NULL: the vocabulary's own. */
+ew_status mk_write(const mk_shape *s, mk_type type, uint64_t seed, const char *chat_template,
+                   const char *path, ew_error *err);
 uint64_t mk_tensor_bytes(const mk_shape *s, mk_type type); /* without padding */
 
 /* ---- its parts ------------------------------------------------------------------------------ */
@@ -96,7 +98,8 @@ uint64_t mk_tensor_bytes(const mk_shape *s, mk_type type); /* without padding */
 const char *mk_vocab_name(mk_vocab v);
 uint32_t mk_vocab_min(mk_vocab v); /* tokens it needs at least */
 /* Adds tokenizer.* with n tokens. */
-ew_status mk_put_vocab(gguf_writer *w, mk_vocab v, uint32_t n, ew_error *err);
+ew_status mk_put_vocab(gguf_writer *w, mk_vocab v, uint32_t n, const char *chat_template,
+                       ew_error *err);
 
 /* n_block blocks of random weights with a standard deviation of about std. */
 bool mk_can_fill(elem_type t);

@@ -382,12 +382,15 @@ static void put(maker *m, gguf_writer *w) {
     gguf_put_str(w, "tokenizer.chat_template", str_of(v->chat_template));
 }
 
-ew_status mk_put_vocab(gguf_writer *w, mk_vocab kind, uint32_t n, ew_error *err) {
-    maker m = {.v = &vocabs[kind], .n = n};
+ew_status mk_put_vocab(gguf_writer *w, mk_vocab kind, uint32_t n, const char *chat_template,
+                       ew_error *err) {
+    vocab v = vocabs[kind];
+    maker m = {.v = &v, .n = n};
 
     if (n < mk_vocab_min(kind))
         return fail(err, EW_EINVAL, "a %s vocabulary has at least %u tokens, not %u",
                     mk_vocab_name(kind), mk_vocab_min(kind), n);
+    if (chat_template) v.chat_template = chat_template;
     strbuf_init(&m.text, 1 << 30);
     strbuf_init(&m.merge, 1 << 30);
     m.at = mem_array((size_t)n + 1, sizeof *m.at);

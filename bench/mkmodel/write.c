@@ -442,8 +442,8 @@ static ew_status write_tensors(gguf_writer *w, const list *l, uint64_t seed, ew_
     return rc;
 }
 
-ew_status mk_write(const mk_shape *s, mk_type type, uint64_t seed, const char *path,
-                   ew_error *err) {
+ew_status mk_write(const mk_shape *s, mk_type type, uint64_t seed, const char *chat_template,
+                   const char *path, ew_error *err) {
     list l = {0};
     gguf_writer w;
     ew_status rc = mk_check(s, err);
@@ -453,7 +453,7 @@ ew_status mk_write(const mk_shape *s, mk_type type, uint64_t seed, const char *p
     rc = list_new(&l, s, type, err);
     if (!rc) {
         put_metadata(&w, s, type);
-        rc = mk_put_vocab(&w, s->vocab, s->n_vocab, err);
+        rc = mk_put_vocab(&w, s->vocab, s->n_vocab, chat_template, err);
     }
     for (size_t i = 0; i < l.n && !rc; i++)
         gguf_put_tensor(&w, l.t[i].name, l.t[i].type, l.t[i].n_dims, l.t[i].ne);

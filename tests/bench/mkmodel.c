@@ -146,7 +146,7 @@ static void test_files_of_every_vocabulary_are_whole(void **state) {
         s.is_tied = v % 2;
         s.rope_factor = v % 3 ? 0 : 8;
         assert_int_equal(mk_type_parse(&type, "Q4_K_M", false, &err), EW_OK);
-        if (mk_write(&s, type, 1, path, &err)) fail_msg("%s", err.text);
+        if (mk_write(&s, type, 1, NULL, path, &err)) fail_msg("%s", err.text);
         assert_int_equal(gguf_open(&g, path, false, &err), EW_OK);
         check_vocab(&g, &s);
         assert_int_equal(!gguf_find_tensor(&g, str_of("output.weight")), s.is_tied);
@@ -170,7 +170,7 @@ static void test_tensors_do_not_depend_on_their_neighbours(void **state) {
 
         s.n_layer = i ? 1 : 3;
         s.is_tied = i;
-        assert_int_equal(mk_write(&s, type, 5, path, &err), EW_OK);
+        assert_int_equal(mk_write(&s, type, 5, NULL, path, &err), EW_OK);
         assert_int_equal(gguf_open(&g, path, false, &err), EW_OK);
         t = gguf_find_tensor(&g, str_of("blk.0.ffn_up.weight"));
         assert_non_null(t);
