@@ -277,29 +277,69 @@ EW_API void ew_template_free(ew_template *t);
 EW_API ew_status ew_template_render(const ew_template *t, const char *context, size_t context_n,
                                     int64_t clock_s, char **out, size_t *out_n, ew_error *err);
 
-/* Chat forms known by name. Which one a model uses is recognised from its template and tokens. */
-typedef enum ew_chat_form {
-    EW_CHAT_NONE,
-    EW_CHAT_CHATML,
-    EW_CHAT_LLAMA2,
-    EW_CHAT_LLAMA3,
-    EW_CHAT_MISTRAL,
-    EW_CHAT_GEMMA
-} ew_chat_form;
+/* ---- chat ----------------------------------------------------------------------------------- */
+
+/* How a model is talked to: by the template in its file or, where there is none, in a form that its
+ * tokens give away. Immutable: any number of threads may use it. Its model must outlive it. */
+typedef struct ew_chat ew_chat;
 
 typedef struct ew_message {
-    const char *role; /* "system", "user", "assistant" */
-    const char *text; /* terminated */
+    const char *role;       /* "system", "user", "assistant", "tool", or what the template knows */
+    const char *text;       /* terminated; NULL: "" */
+    const char *reasoning;  /* what an assistant thought before it answered; NULL: nothing */
+    const char *tool_calls; /* an assistant's, as a JSON array of {"name", "arguments"}, or as
+                             * OpenAI's requests have them; NULL: none */
+    const char *tool_call_id; /* of a tool's message: the call it answers; NULL: not said */
+    const char *tool_name;    /* of a tool's message; NULL: not said */
 } ew_message;
 
-EW_API ew_chat_form ew_model_chat_form(const ew_model *m);
-EW_API const char *ew_chat_form_name(ew_chat_form f); /* "ChatML" */
+typedef enum ew_think {
+    EW_THINK_AUTO, /* as the template does by itself */
+    EW_THINK_ON,
+    EW_THINK_OFF
+} ew_think;
+
+typedef struct ew_chat_options {
+    size_t size;
+    bool no_reply;         /* the prompt ends with the last message, no answer is opened */
+    ew_think think;        /* whether the model is to reason before it answers */
+    const char *tools;     /* JSON array of tools as OpenAI's requests have it; NULL: none */
+    const char *variables; /* JSON object of more variables for the template; NULL: none */
+    int64_t clock_s;       /* see ew_template_render */
+} ew_chat_options;
+
+EW_API void ew_chat_defaults(ew_chat_options *o);
+/* text: another template than the model's; NULL: its own. EW_EFORMAT or EW_EUNSUPPORTED names what
+ * is wrong with a template and where, or says that there is none and no form is known. */
+EW_API ew_status ew_chat_new(ew_chat **out, const ew_model *m, const char *text, ew_error *err);
+EW_API void ew_chat_free(ew_chat *c);
+EW_API const char *ew_chat_name(const ew_chat *c); /* "the model's template", "the ChatML form" */
+EW_API bool ew_chat_thinks(const ew_chat *c);      /* the template has a place for reasoning */
 /* The prompt of a conversation as ids (ew_free), bos included where the model wants it. Special
- * tokens are recognised in the form's own markup and never in a message's text. add_reply: ends
- * with the opening of the assistant's turn. */
-EW_API ew_status ew_chat_tokenize(const ew_model *m, ew_chat_form f, const ew_message *messages,
-                                  size_t n_message, bool add_reply, int32_t **out, size_t *n,
+ * tokens are recognised where the template writes them and never in a message's text. EW_EINVAL
+ * with the template's own words when it refuses the conversation. */
+EW_API ew_status ew_chat_tokenize(const ew_chat *c, const ew_message *messages, size_t n_message,
+                                  const ew_chat_options *o, int32_t **out, size_t *n,
                                   ew_error *err);
+
+/* An answer taken apart while it comes, by the marks of the model's own format. */
+typedef enum ew_part {
+    EW_PART_TEXT,
+    EW_PART_REASONING,
+    EW_PART_CALL /* of a tool, whole: {"name": ..., "arguments": {...}} */
+} ew_part;
+
+typedef void (*ew_part_fn)(void *ctx, ew_part part, const char *text, size_t n);
+
+typedef struct ew_reply ew_reply;
+/* prompt: what the answer follows, as ew_chat_tokenize gave it (it may have opened a thought). o:
+ * the options it was made with; without tools nothing is taken for a call. */
+EW_API ew_status ew_reply_new(ew_reply **out, const ew_chat *c, const int32_t *prompt, size_t n,
+                              const ew_chat_options *o, ew_part_fn fn, void *ctx, ew_error *err);
+EW_API void ew_reply_free(ew_reply *r);
+/* Text as it comes from ew_generate with this chat. Calls fn any number of times. */
+EW_API ew_status ew_reply_push(ew_reply *r, const char *text, size_t n, ew_error *err);
+EW_API ew_status ew_reply_end(ew_reply *r, ew_error *err); /* what is left */
 
 /* ---- session -------------------------------------------------------------------------------- */
 
@@ -467,6 +507,9 @@ typedef struct ew_generate_options {
     void *ctx;
     const ew_grammar *grammar; /* what the generated text may be; NULL: anything */
     const char *grammar_after; /* holds only after this text, as in ew_sampler_set_grammar */
+    /* The answer is one in this chat: the template's own ends end it, and tokens that are marks of
+     * its format are part of the text, for ew_reply_push. NULL: just text. */
+    const ew_chat *chat;
 } ew_generate_options;
 
 /* Counts and times of one generation, in microseconds of a monotonic clock.

@@ -25,8 +25,8 @@ static void greet(const talk *t) {
     fprintf(stderr, "%s%s: %s%s%s, context %u tokens%s\n", term_on(stderr, TERM_BOLD),
             m.name[0] ? m.name : m.architecture, m.file_type, m.file_type[0] ? " " : "",
             size_text(size, m.n_bytes), ew_session_ctx(t->session), term_on(stderr, TERM_PLAIN));
-    if (t->form)
-        fprintf(stderr, "Messages take the %s form. /? for help.\n", ew_chat_form_name(t->form));
+    if (t->is_chat)
+        fprintf(stderr, "Messages are put by %s. /? for help.\n", ew_chat_name(t->chat));
     else
         fputs("No chat form is used: what you type is added to the text so far, and the model goes "
               "on from there.\n/clear begins a new text. /? for help.\n",
@@ -77,7 +77,7 @@ static int answer_message(talk *t, const char *text, size_t n) {
     rc = talk_add(t, true, text, n, &err);
     if (!rc) rc = talk_answer(t, stdout, &a, &err);
     if (!rc && a.text.n && a.text.p[a.text.n - 1] != '\n') putchar('\n');
-    if (!rc && a.text.n) rc = talk_add(t, false, a.text.p, a.text.n, &err);
+    if (!rc && a.text.n) rc = talk_add_answer(t, &a, &err);
     if (rc || !a.text.n) talk_back(t, before);
     fflush(stdout);
     if (rc) say_error(&err);
@@ -99,7 +99,7 @@ static int answer_message(talk *t, const char *text, size_t n) {
 static void set_system(talk *t, const char *text) {
     ew_error err = {0};
 
-    if (!t->form)
+    if (!t->is_chat)
         puts("Without a chat form there is no place for a system message.");
     else if (talk_set_system(t, text, &err))
         say_error(&err);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define INPUT_MAX_BYTES ((size_t)1 << 30) /* a gigabyte of text is no text */
@@ -46,6 +47,22 @@ ew_status input_file(char **out, size_t *n, const char *path, ew_error *err) {
     *out = NULL;
     if (strcmp(path, "-") == 0) return read_stdin(out, n, err);
     return file_read(out, n, path, INPUT_MAX_BYTES, err);
+}
+
+bool input_clock(const char *text, int64_t *out) {
+    struct tm tm = {0};
+    time_t now = time(NULL);
+
+    if (!text) {
+        localtime_r(&now, &tm);
+    } else {
+        const char *end = strptime(text, "%Y-%m-%d", &tm);
+
+        if (end && (*end == ' ' || *end == 'T')) end = strptime(end + 1, "%H:%M:%S", &tm);
+        if (!end || *end) return false;
+    }
+    *out = (int64_t)timegm(&tm);
+    return true;
 }
 
 unsigned input_flags(bool no_bos, bool parse_special) {

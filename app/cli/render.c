@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TEMPLATE_MAX = 4 << 20 /* bytes */
@@ -125,23 +124,6 @@ static ew_status read_context(json_t **out, const char *path, ew_error *err) {
     return fail(err, EW_EFORMAT, "%s: is no JSON object", path ? path : "standard input");
 }
 
-/* The clock on the wall, or the time given; in seconds as if it were UTC. */
-static bool read_clock(const char *text, int64_t *out) {
-    struct tm tm = {0};
-    time_t now = time(NULL);
-
-    if (!text) {
-        localtime_r(&now, &tm);
-    } else {
-        const char *end = strptime(text, "%Y-%m-%d", &tm);
-
-        if (end && (*end == ' ' || *end == 'T')) end = strptime(end + 1, "%H:%M:%S", &tm);
-        if (!end || *end) return false;
-    }
-    *out = (int64_t)timegm(&tm);
-    return true;
-}
-
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int print_rendered(const ew_template *t, const json_t *context, int64_t clock_s) {
@@ -185,7 +167,7 @@ int cmd_render(int argc, char **argv) {
     int status;
 
     if (!options_parse(&u, &argc, argv, &status)) return status;
-    if (!read_clock(a.now, &clock_s))
+    if (!input_clock(a.now, &clock_s))
         return usage_error(&u, "--now takes a time such as \"2026-01-15 12:00:00\"");
     if (read_context(&context, a.context, &err)) status = say_error(&err);
     if (context && !status) status = open_template(&t, argv[0], a.variant, context);

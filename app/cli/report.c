@@ -122,8 +122,12 @@ void report_json(FILE *f, const talk *t, const answer *a) {
     json_text(f, t->path, strlen(t->path));
     fputs(",\"text\":", f);
     json_text(f, a->text.p ? a->text.p : "", a->text.n);
+    if (a->reasoning.n) {
+        fputs(",\"reasoning\":", f);
+        json_text(f, a->reasoning.p, a->reasoning.n);
+    }
     fprintf(f, ",\"reason\":\"%s\",\"chat_form\":\"%s\"", ew_stop_reason_name(r->reason),
-            ew_chat_form_name(t->form));
+            t->is_chat ? ew_chat_name(t->chat) : "none");
     fprintf(f, ",\"tokens\":{\"prompt\":%zu,\"cached\":%zu,\"evaluated\":%zu,\"generated\":%zu}",
             r->n_prompt, r->n_cached, r->n_evaluated, r->n_generated);
     fprintf(f, ",\"context\":{\"used\":%zu,\"size\":%u}", ew_session_n(t->session),

@@ -18,7 +18,7 @@
 
 typedef struct {
     const char *system, *prompt, *file, *session;
-    bool is_raw, is_json, is_verbose, may_lack;
+    bool is_raw, is_json, is_verbose, may_lack, think, no_think, hides_thoughts;
 } run_args;
 
 #define AT(member) offsetof(run_args, member)
@@ -29,8 +29,12 @@ static const option run_table[] = {
     {"-f --file", "FILE", "the prompt's text is in FILE (one line end at its end is dropped)",
      OPT_TEXT, AT(file), 0, 0, NULL},
     {"-sys --system", "TEXT", "the system message", OPT_TEXT, AT(system), 0, 0, NULL},
-    {"--raw", NULL, "give the prompt to the model as it is, without its chat form", OPT_FLAG,
+    {"--raw", NULL, "give the prompt to the model as it is, without its chat template", OPT_FLAG,
      AT(is_raw), 0, 0, NULL},
+    {"--think", NULL, "have the model reason before it answers", OPT_FLAG, AT(think), 0, 0, NULL},
+    {"--no-think --nothink", NULL, "have it answer at once", OPT_FLAG, AT(no_think), 0, 0, NULL},
+    {"--hidethinking", NULL, "don't show the reasoning (otherwise on standard error)", OPT_FLAG,
+     AT(hides_thoughts), 0, 0, NULL},
     {"--session", "FILE",
      "go on with the conversation in FILE, if it is there, and save it\n"
      "there at the end (its KV cache in FILE.kv)",
@@ -125,10 +129,10 @@ static ew_status collect_prompt(const run_args *a, int argc, char **argv, strbuf
 static ew_status check_prompt(const talk *t, const strbuf *prompt, ew_error *err) {
     const char *nul = prompt->p ? memchr(prompt->p, 0, prompt->n) : NULL;
 
-    if (!nul || !t->form) return EW_OK;
+    if (!nul || !t->is_chat) return EW_OK;
     return fail(err, EW_EINVAL,
-                "the prompt has a NUL byte at byte %zu, which the %s form can't carry; --raw can",
-                (size_t)(nul - prompt->p), ew_chat_form_name(t->form));
+                "the prompt has a NUL byte at byte %zu, which %s can't carry; --raw can",
+                (size_t)(nul - prompt->p), ew_chat_name(t->chat));
 }
 
 static void write_rest(const talk *t, const run_args *a, answer *got) {
@@ -169,7 +173,7 @@ static int complete(talk *t, const run_args *a, const strbuf *prompt) {
     rc = check_prompt(t, prompt, &err);
     if (!rc) rc = talk_add(t, true, prompt->p ? prompt->p : "", prompt->n, &err);
     if (!rc) rc = talk_answer(t, a->is_json ? NULL : stdout, &got, &err);
-    if (!rc) rc = talk_add(t, false, got.text.p ? got.text.p : "", got.text.n, &err);
+    if (!rc) rc = talk_add_answer(t, &got, &err);
     status = rc ? say_error(&err) : save_session(t, a, finish(t, a, &got));
     answer_fini(&got);
     return status;
@@ -179,11 +183,13 @@ static int complete(talk *t, const run_args *a, const strbuf *prompt) {
 
 static void say_form(const talk *t, const run_args *a) {
     if (a->is_raw) return;
-    if (!t->form)
+    if (!t->is_chat)
         say_note("no chat form is known for this model: the prompt is completed as it stands");
     else if (a->is_verbose)
-        say_note("the prompt takes the %s form", ew_chat_form_name(t->form));
-    if (!t->form && a->system) say_warning("without a chat form the system message is not used");
+        say_note("the prompt is put by %s", ew_chat_name(t->chat));
+    if (!t->is_chat && a->system) say_warning("without a chat form the system message is not used");
+    if (a->think && !(t->is_chat && ew_chat_thinks(t->chat)))
+        say_warning("the model's template has no place for reasoning: --think changes nothing");
 }
 
 static int load_session(talk *t, const run_args *a) {
@@ -239,6 +245,8 @@ static int run_model(talk *t, const run_args *a, int argc, char **argv) {
         goto out;
     }
     t->is_verbose = a->is_verbose;
+    t->think = a->think ? EW_THINK_ON : a->no_think ? EW_THINK_OFF : EW_THINK_AUTO;
+    t->hides_thoughts = a->hides_thoughts;
     if (!is_chat && !prompt.n && !has_words)
         say_note("%s is loaded; there is no prompt and no terminal to chat on", path);
     else
@@ -264,6 +272,8 @@ int cmd_run(int argc, char **argv) {
     if (!options_parse(&u, &argc, argv, &status)) goto out;
     if (a.prompt && a.file)
         status = usage_error(&u, "--prompt and --file contradict each other");
+    else if (a.think && a.no_think)
+        status = usage_error(&u, "--think and --no-think contradict each other");
     else if (a.is_raw && a.system)
         status = usage_error(&u, "--raw leaves no place for --system");
     else if (a.session && !*a.session)

@@ -19,25 +19,30 @@ static ew_status kv_path(char out[PATH_LEN], const char *path, ew_error *err) {
     return fail(err, EW_EINVAL, "%.100s...: the name is too long", path);
 }
 
-static void add_message(strbuf *b, const char *role, const char *text, bool is_first) {
+static void add_message(strbuf *b, const char *role, const char *text, const char *reasoning,
+                        bool is_first) {
     strbuf_printf(b, "%s\n  {\"role\": \"%s\", \"content\": ", is_first ? "" : ",", role);
     json_add(b, text, strlen(text));
+    if (reasoning) {
+        strbuf_puts(b, ", \"reasoning_content\": ");
+        json_add(b, reasoning, strlen(reasoning));
+    }
     strbuf_puts(b, "}");
 }
 
 static void add_json(strbuf *b, const talk *t) {
     strbuf_printf(b, "{\"edgewise_conversation\": %d, ", VERSION);
-    if (!t->form) {
+    if (!t->is_chat) {
         strbuf_puts(b, "\"text\": ");
         json_add(b, t->raw.p ? t->raw.p : "", t->raw.n);
         strbuf_puts(b, "}\n");
         return;
     }
     strbuf_puts(b, "\"messages\": [");
-    if (t->system) add_message(b, "system", t->system, true);
+    if (t->system) add_message(b, "system", t->system, NULL, true);
     for (size_t i = 0; i < t->n_turn; i++)
         add_message(b, t->turns[i].is_user ? "user" : "assistant", t->turns[i].text,
-                    i == 0 && !t->system);
+                    t->turns[i].reasoning, i == 0 && !t->system);
     strbuf_puts(b, "\n]}\n");
 }
 
@@ -69,6 +74,8 @@ static ew_status read_message(talk *t, json_t *m, const char *path, ew_error *er
     const char *role = json_string_value(json_object_get(m, "role"));
     json_t *content = json_object_get(m, "content");
     const char *text = json_string_value(content);
+    const char *thought = json_string_value(json_object_get(m, "reasoning_content"));
+    ew_status rc;
 
     if (!role || !text)
         return fail(err, EW_EFORMAT, "%s: a message lacks its role or its content", path);
@@ -77,14 +84,16 @@ static ew_status read_message(talk *t, json_t *m, const char *path, ew_error *er
     if (strcmp(role, "system") == 0) return talk_set_system(t, text, err);
     if (strcmp(role, "user") != 0 && strcmp(role, "assistant") != 0)
         return fail(err, EW_EFORMAT, "%s: unknown role '%.40s'", path, role);
-    return talk_add(t, role[0] == 'u', text, json_string_length(content), err);
+    rc = talk_add(t, role[0] == 'u', text, json_string_length(content), err);
+    if (rc || !thought) return rc;
+    return talk_set_reasoning(t, thought, strlen(thought), err);
 }
 
 static ew_status read_messages(talk *t, const json_t *messages, const char *path, ew_error *err) {
     const size_t n = json_array_size(messages);
     ew_status rc = EW_OK;
 
-    if (n && !t->form)
+    if (n && !t->is_chat)
         return fail(err, EW_EMISMATCH,
                     "%s: is a conversation of messages, which goes on in a chat form only", path);
     for (size_t i = 0; !rc && i < n; i++)
@@ -95,7 +104,7 @@ static ew_status read_messages(talk *t, const json_t *messages, const char *path
 static ew_status read_text(talk *t, const json_t *text, const char *path, ew_error *err) {
     const size_t n = json_string_length(text);
 
-    if (n && t->form)
+    if (n && t->is_chat)
         return fail(err, EW_EMISMATCH, "%s: is a text without messages, which goes on with --raw",
                     path);
     return n ? talk_add(t, true, json_string_value(text), n, err) : EW_OK;
@@ -158,7 +167,7 @@ ew_status saved_read(talk *t, const char *path, ew_error *err) {
     rc = file_read(&json, &n, path, TEXT_MAX, err);
     if (rc) return rc;
     talk_init(&got);
-    got.form = t->form;
+    got.is_chat = t->is_chat;
     rc = read_json(&got, json, n, path, err);
     if (!rc) swap_said(t, &got);
     if (!rc) read_kv(t, path);

@@ -343,13 +343,19 @@ static void print_tokenizer(const show *s) {
 }
 
 static void print_template(const show *s) {
+    ew_error err = {0};
+    ew_chat *chat = NULL;
     str t;
-    ew_chat_form form;
 
     if (!show_template(s, &t)) return;
     heading("Chat template");
-    form = s->model ? ew_model_chat_form(s->model) : EW_CHAT_NONE;
-    line("form", form == EW_CHAT_NONE ? "not one that is known by name" : ew_chat_form_name(form));
+    if (!s->model)
+        line("usable", "no: the tokenizer isn't");
+    else if (ew_chat_new(&chat, s->model, NULL, &err))
+        printf("  %-18s no: %s\n", "usable", err.text);
+    else
+        line("usable", ew_chat_thinks(chat) ? "yes, with reasoning" : "yes");
+    ew_chat_free(chat);
     printf("  %-18s %zu bytes (--template prints it)\n", "text", t.n);
 }
 

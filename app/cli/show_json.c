@@ -164,14 +164,17 @@ static json_t *tokenizer_json(const show *s) {
 }
 
 static json_t *template_json(const show *s) {
+    ew_error err = {0};
+    ew_chat *chat = NULL;
     json_t *o;
-    ew_chat_form form;
     str t;
 
     if (!show_template(s, &t)) return json_null();
     o = json_object();
-    form = s->model ? ew_model_chat_form(s->model) : EW_CHAT_NONE;
-    set(o, "form", form == EW_CHAT_NONE ? json_null() : json_string(ew_chat_form_name(form)));
+    if (s->model && ew_chat_new(&chat, s->model, NULL, &err)) set_text(o, "error", err.text);
+    set(o, "usable", json_boolean(chat != NULL));
+    set(o, "reasoning", json_boolean(chat && ew_chat_thinks(chat)));
+    ew_chat_free(chat);
     set(o, "text", json_bytes(t.p, t.n));
     return o;
 }

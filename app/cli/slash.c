@@ -28,6 +28,8 @@ static const char set_text[] = "  /set parameter NAME VALUE   temperature, top_k
                                "several lines\n"
                                "  /set history|nohistory      Keep the lines you type, or don't\n"
                                "  /set verbose|quiet          Show figures after each answer, or "
+                               "don't\n"
+                               "  /set think|nothink          Have the model reason first, or "
                                "don't\n";
 
 static const char show_text[] = "  /show info         The model\n"
@@ -90,7 +92,8 @@ static void show_info(const talk *t) {
     printf("  vocabulary     %u tokens, %s\n", m.n_vocab, ew_tokenizer_name(t->model));
     printf("  context        %u tokens, %zu used; trained for %u\n", ew_session_ctx(t->session),
            ew_session_n(t->session), m.ctx_train);
-    printf("  chat form      %s\n", ew_chat_form_name(t->form));
+    printf("  messages       %s\n",
+           t->is_chat ? ew_chat_name(t->chat) : "none: the text is continued as it stands");
 }
 
 static void show_license(const talk *t) {
@@ -238,6 +241,9 @@ static slash_result set(talk *t, lines *l, char *rest, const char **text) {
     } else if (is_one_of(what, "verbose", "quiet")) {
         t->is_verbose = what[0] == 'v';
         printf("Figures after each answer: %s.\n", t->is_verbose ? "on" : "off");
+    } else if (is_one_of(what, "think", "nothink")) {
+        t->think = what[0] == 't' ? EW_THINK_ON : EW_THINK_OFF;
+        printf("Reasoning before each answer: %s.\n", what[0] == 't' ? "on" : "off");
     } else {
         fputs(set_text, stdout);
     }
@@ -275,7 +281,7 @@ static void load(talk *t, const char *path) {
         puts("usage: /load FILE");
     else if (saved_read(t, path, &err))
         say_error(&err);
-    else if (t->form)
+    else if (t->is_chat)
         printf("Loaded %s: %zu messages.\n", path, t->n_turn);
     else
         printf("Loaded %s: %zu bytes of text.\n", path, t->raw.n);

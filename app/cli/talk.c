@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "cli/cancel.h"
 #include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/sink.h"
 #include "cli/term.h"
 
 #include <errno.h>
@@ -27,8 +29,27 @@ void talk_fini(talk *t) {
     for (size_t i = 0; i < t->n_kept; i++) mem_free(t->kept[i]);
     mem_free(t->kept);
     ew_session_free(t->session);
+    ew_chat_free(t->chat);
     setup_close(t->engine, t->model);
     *t = (talk){.lock = {.fd = -1}};
+}
+
+static bool has_template(const talk *t) {
+    ew_meta m;
+
+    return ew_file_find_meta(ew_model_file(t->model), "tokenizer.chat_template", &m);
+}
+
+/* A model without a template and without a form that is known has its text continued. A template
+ * that can't be run is no reason to guess. */
+static ew_status open_chat(talk *t, ew_error *err) {
+    const ew_status rc = ew_chat_new(&t->chat, t->model, NULL, err);
+
+    t->is_chat = rc == EW_OK;
+    if (!rc || (rc == EW_EUNSUPPORTED && !has_template(t))) return EW_OK;
+    strncat(err->text, " (--raw does without the template)",
+            sizeof err->text - strlen(err->text) - 1);
+    return rc;
 }
 
 int talk_open(talk *t, const char *path, bool is_raw) {
@@ -40,7 +61,7 @@ int talk_open(talk *t, const char *path, bool is_raw) {
     if (!t->path) return say_failure("out of memory");
     status = setup_open(&t->engine_args, path, false, &t->engine, &t->model);
     if (status) return status;
-    t->form = is_raw ? EW_CHAT_NONE : ew_model_chat_form(t->model);
+    if (!is_raw && open_chat(t, &err)) return say_error(&err);
     if (talk_new_session(t, &err)) return say_error(&err);
     t->t_load_us = clock_us() - t0;
     return EXIT_OK;
@@ -104,7 +125,7 @@ static ew_status add_raw(talk *t, const char *text, size_t n, ew_error *err) {
 }
 
 ew_status talk_add(talk *t, bool is_user, const char *text, size_t n, ew_error *err) {
-    if (!t->form) return add_raw(t, text, n, err);
+    if (!t->is_chat) return add_raw(t, text, n, err);
     return add_turn(t, is_user, text, n, err);
 }
 
@@ -113,7 +134,10 @@ talk_mark talk_now(const talk *t) {
 }
 
 void talk_back(talk *t, talk_mark to) {
-    while (t->n_turn > to.n_turn) mem_free(t->turns[--t->n_turn].text);
+    while (t->n_turn > to.n_turn) {
+        mem_free(t->turns[--t->n_turn].text);
+        mem_free(t->turns[t->n_turn].reasoning);
+    }
     if (t->raw.n > to.n_raw) t->raw.n = to.n_raw;
 }
 
@@ -121,19 +145,46 @@ void talk_back(talk *t, talk_mark to) {
 
 void answer_fini(answer *a) {
     strbuf_fini(&a->text);
+    strbuf_fini(&a->reasoning);
+}
+
+ew_status talk_set_reasoning(talk *t, const char *text, size_t n, ew_error *err) {
+    turn *last = &t->turns[t->n_turn - 1];
+    char *copy = mem_copy_str(text, n);
+
+    if (!copy) return fail(err, EW_ENOMEM, "out of memory");
+    mem_free(last->reasoning);
+    last->reasoning = copy;
+    return EW_OK;
+}
+
+ew_status talk_add_answer(talk *t, const answer *a, ew_error *err) {
+    ew_status rc = talk_add(t, false, a->text.p ? a->text.p : "", a->text.n, err);
+
+    if (rc || !t->is_chat || !a->reasoning.n) return rc;
+    return talk_set_reasoning(t, a->reasoning.p, a->reasoning.n, err);
+}
+
+static void chat_options(const talk *t, ew_chat_options *o) {
+    ew_chat_defaults(o);
+    o->think = t->think;
+    input_clock(NULL, &o->clock_s);
 }
 
 static ew_status chat_prompt(const talk *t, int32_t **ids, size_t *n, ew_error *err) {
     ew_message *m = mem_array(t->n_turn + 1, sizeof *m);
+    ew_chat_options o;
     size_t n_message = 0;
     ew_status rc;
 
     if (!m) return fail(err, EW_ENOMEM, "out of memory");
+    chat_options(t, &o);
     if (t->system) m[n_message++] = (ew_message){.role = "system", .text = t->system};
     for (size_t i = 0; i < t->n_turn; i++)
         m[n_message++] = (ew_message){.role = t->turns[i].is_user ? "user" : "assistant",
-                                      .text = t->turns[i].text};
-    rc = ew_chat_tokenize(t->model, t->form, m, n_message, true, ids, n, err);
+                                      .text = t->turns[i].text,
+                                      .reasoning = t->turns[i].reasoning};
+    rc = ew_chat_tokenize(t->chat, m, n_message, &o, ids, n, err);
     mem_free(m);
     return rc;
 }
@@ -143,7 +194,7 @@ static ew_status prompt_ids(const talk *t, int32_t **ids, size_t *n, ew_error *e
     ew_status rc;
 
     *ids = NULL;
-    if (t->form)
+    if (t->is_chat)
         rc = chat_prompt(t, ids, n, err);
     else
         rc = ew_tokenize(t->model, t->raw.p ? t->raw.p : "", t->raw.n,
@@ -155,22 +206,6 @@ static ew_status prompt_ids(const talk *t, int32_t **ids, size_t *n, ew_error *e
     return fail(err, EW_EFULL,
                 "the prompt has %zu tokens and the context holds %u; --ctx-size makes it larger",
                 *n, ctx);
-}
-
-typedef struct {
-    answer *to;
-    FILE *stream;
-} sink;
-
-static bool take_text(void *ctx, const char *text, size_t n) {
-    sink *s = ctx;
-
-    strbuf_add(&s->to->text, text, n);
-    if (!s->stream) return true;
-    errno = 0;
-    if (fwrite(text, 1, n, s->stream) == n && fflush(s->stream) == 0) return true;
-    s->to->write_errno = errno ? errno : EIO;
-    return false;
 }
 
 static uint64_t swap_used(void) {
@@ -193,19 +228,22 @@ static ew_status generate(talk *t, ew_sampler *sampler, const ew_grammar *gramma
     o.n_stop = t->sampling.stop.n;
     o.ignore_eos = t->sampling.ignore_eos;
     o.grammar = grammar;
-    o.on_text = take_text;
+    o.on_text = sink_text;
     o.ctx = s;
+    o.chat = t->chat;
     s->to->seed = ew_sampler_seed(sampler);
     cancel_begin(t->session);
     rc = ew_generate(t->session, sampler, ids, n, &o, &s->to->r, err);
     cancel_end();
+    if (!rc) rc = sink_end(s, err);
     swap_after = swap_used();
     s->to->swap_grown = swap_after > swap_before ? swap_after - swap_before : 0;
     return rc;
 }
 
 ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err) {
-    sink s = {.to = out, .stream = stream};
+    sink s = {.to = out, .stream = stream, .hides_thoughts = t->hides_thoughts};
+    ew_chat_options chat;
     ew_sampler *sampler = NULL;
     ew_grammar *grammar = NULL;
     ew_sampler_options o;
@@ -215,7 +253,11 @@ ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err) {
 
     *out = (answer){0};
     strbuf_init(&out->text, TEXT_MAX);
+    strbuf_init(&out->reasoning, TEXT_MAX);
     rc = prompt_ids(t, &ids, &n, err);
+    if (rc) goto out;
+    chat_options(t, &chat);
+    if (t->is_chat) rc = ew_reply_new(&s.reply, t->chat, ids, n, &chat, sink_part, &s, err);
     if (rc) goto out;
     sampling_options(&t->sampling, &o);
     rc = ew_sampler_new(&sampler, t->model, &o, err);
@@ -223,6 +265,7 @@ ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err) {
     rc = constrain_make(&t->constrain, t->model, &grammar, err);
     if (!rc) rc = generate(t, sampler, grammar, ids, n, &s, err);
 out:
+    ew_reply_free(s.reply);
     ew_sampler_free(sampler);
     ew_grammar_free(grammar);
     ew_free(ids);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A conversation with a model: the turns so far, the session that holds them, and one answer more.
- * A prompt on the command line is a conversation of one turn; a chat is many. Without a chat form
- * there are no turns but one text, to which both sides add. */
+ * A prompt on the command line is a conversation of one turn; a chat is many. With --raw, or
+ * where it isn't known how messages are put, there are no turns but one text, to which both sides
+ * add. */
 #ifndef EW_CLI_TALK_H
 #define EW_CLI_TALK_H
 
@@ -19,8 +20,9 @@ enum {
 };
 
 typedef struct {
-    bool is_user; /* otherwise the model's */
-    char *text;   /* terminated, mem_free */
+    bool is_user;    /* otherwise the model's */
+    char *text;      /* terminated, mem_free */
+    char *reasoning; /* what the model thought before; NULL: nothing */
 } turn;
 
 typedef struct {
@@ -31,11 +33,14 @@ typedef struct {
     ew_engine *engine;
     ew_model *model;
     ew_session *session;
-    ew_chat_form form; /* EW_CHAT_NONE: the model goes on with raw as it stands */
-    char *system;      /* system message; NULL: none */
+    bool is_chat;  /* otherwise the model goes on with raw as it stands */
+    ew_chat *chat; /* how messages are put; NULL unless is_chat */
+    ew_think think;
+    bool hides_thoughts;
+    char *system; /* system message; NULL: none */
     turn *turns;
     size_t n_turn;
-    strbuf raw;     /* without a form, all of the text; any bytes */
+    strbuf raw;     /* unless is_chat, all of the text; any bytes */
     file_lock lock; /* of the file that --session names */
     char **kept;    /* n_kept strings that options borrow and that live as long as this */
     size_t n_kept;
@@ -45,8 +50,8 @@ typedef struct {
 
 void talk_init(talk *t);
 void talk_fini(talk *t);
-/* Opens model and session; is_raw leaves the chat form out. What fails has been said; returns the
- * exit status. */
+/* Opens model and session; is_raw leaves the chat template out. What fails has been said; returns
+ * the exit status. */
 int talk_open(talk *t, const char *path, bool is_raw);
 /* A new session with the options as they are now; the old one stays when that fails. */
 ew_status talk_new_session(talk *t, ew_error *err);
@@ -54,7 +59,7 @@ ew_status talk_new_session(talk *t, ew_error *err);
 /* A copy of text that lives as long as t; NULL: out of memory. */
 const char *talk_keep(talk *t, const char *text, size_t n);
 ew_status talk_set_system(talk *t, const char *text, ew_error *err); /* NULL or "": none */
-/* A turn more or, without a chat form, more text. */
+/* A turn more or, without messages, more text. */
 ew_status talk_add(talk *t, bool is_user, const char *text, size_t n, ew_error *err);
 
 /* How much has been said. */
@@ -66,7 +71,7 @@ talk_mark talk_now(const talk *t);
 void talk_back(talk *t, talk_mark to); /* forgets what was said since; {0}: all */
 
 typedef struct {
-    strbuf text;
+    strbuf text, reasoning;
     ew_generate_result r;
     uint64_t seed;
     uint64_t swap_grown; /* bytes that the machine's swap grew by meanwhile */
@@ -74,10 +79,15 @@ typedef struct {
 } answer;
 
 void answer_fini(answer *a);
+/* The turn or text that the answer is. */
+ew_status talk_add_answer(talk *t, const answer *a, ew_error *err);
+/* What the last turn, which is the model's, thought before. */
+ew_status talk_set_reasoning(talk *t, const char *text, size_t n, ew_error *err);
 
-/* Has the model go on: in a chat form after the turns so far, whose last one is the user's;
- * otherwise after the text so far. The answer goes to stream (NULL: nowhere) as it comes. Ctrl-C
- * ends it with EW_STOP_CANCEL. It is not added to what was said. */
+/* Has the model go on: after the turns so far, whose last one is the user's, or after the text so
+ * far. The answer goes to stream (NULL: nowhere) as it comes, and what is thought before it, unless
+ * that is hidden, to standard error. Ctrl-C ends it with EW_STOP_CANCEL. It is not added to what
+ * was said. */
 ew_status talk_answer(talk *t, FILE *stream, answer *out, ew_error *err);
 
 #endif

@@ -3,7 +3,6 @@
  * Text to tokens and back, for the vocabulary of a model. */
 #include "base/mem.h"
 #include "model/model.h"
-#include "text/chat.h"
 #include "text/detok.h"
 
 ew_status ew_tokenize(const ew_model *m, const char *text, size_t text_n, unsigned flags,
@@ -75,27 +74,4 @@ const char *ew_tokenizer_name(const ew_model *m) {
 
 ew_status ew_detok_new(ew_detok **out, const ew_model *m, ew_error *err) {
     return detok_new(out, m->tok, err);
-}
-
-ew_chat_form ew_model_chat_form(const ew_model *m) {
-    return chat_recognise(model_chat_template(m), m->tok);
-}
-
-ew_status ew_chat_tokenize(const ew_model *m, ew_chat_form f, const ew_message *messages,
-                           size_t n_message, bool add_reply, int32_t **out, size_t *n,
-                           ew_error *err) {
-    chat_style style;
-    tok_piece *pieces;
-    size_t n_piece;
-    ew_status rc;
-
-    *out = NULL;
-    *n = 0;
-    chat_style_read(&style, f, model_chat_template(m), m->tok);
-    rc = chat_pieces(&style, messages, n_message, add_reply, &pieces, &n_piece, err);
-    if (!rc) rc = tok_encode(m->tok, pieces, n_piece, true, out, n, err);
-    /* A prompt is to be continued: an eos that the tokenizer adds is not part of it. */
-    if (!rc && tok_adds_eos(m->tok)) (*n)--;
-    mem_free(pieces);
-    return rc;
 }

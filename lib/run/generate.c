@@ -7,6 +7,8 @@
 #include "run/sampler.h"
 #include "run/session.h"
 #include "run/stop.h"
+#include "text/chat.h"
+#include "text/detok.h"
 
 typedef struct {
     ew_session *s;
@@ -127,6 +129,10 @@ static ew_status choose(generation *g, int32_t *id, ew_error *err) {
     return EW_OK;
 }
 
+static bool is_end(const generation *g, int32_t id) {
+    return g->opt.chat ? chat_ends(g->opt.chat, id) : tok_is_eog(g->s->m->tok, id);
+}
+
 /* One token: chosen, shown, and evaluated if more are to come. */
 static ew_status go_on(generation *g, ew_error *err) {
     const char *text;
@@ -135,7 +141,7 @@ static ew_status go_on(generation *g, ew_error *err) {
     ew_status rc = choose(g, &id, err);
 
     if (rc) return rc;
-    if (tok_is_eog(g->s->m->tok, id) && !g->opt.ignore_eos) {
+    if (is_end(g, id) && !g->opt.ignore_eos) {
         stop_for(g, EW_STOP_EOG);
         return EW_OK;
     }
@@ -177,10 +183,33 @@ static ew_status read_options(generation *g, const ew_generate_options *o, ew_er
     return EW_OK;
 }
 
-static ew_status run(generation *g, const int32_t *prompt, size_t n, ew_error *err) {
-    ew_status rc = stop_init(&g->stop, g->opt.stop, g->opt.n_stop, err);
+/* The caller's stop strings, and the chat's. */
+static ew_status open_stop(generation *g, ew_error *err) {
+    const char *own = g->opt.chat ? g->opt.chat->stop : NULL;
+    const char **all;
+    ew_status rc;
 
-    if (!rc) rc = ew_detok_new(&g->detok, g->s->m, err);
+    if (!own) return stop_init(&g->stop, g->opt.stop, g->opt.n_stop, err);
+    all = mem_array(g->opt.n_stop + 1, sizeof *all);
+    if (!all) return fail(err, EW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < g->opt.n_stop; i++) all[i] = g->opt.stop[i];
+    all[g->opt.n_stop] = own;
+    rc = stop_init(&g->stop, all, g->opt.n_stop + 1, err);
+    mem_free(all);
+    return rc;
+}
+
+static ew_status open_detok(generation *g, ew_error *err) {
+    const char *marks[REPLY_MARKS];
+    const size_t n = g->opt.chat ? reply_marks(&g->opt.chat->form, marks) : 0;
+
+    return detok_new_with(&g->detok, g->s->m->tok, marks, n, err);
+}
+
+static ew_status run(generation *g, const int32_t *prompt, size_t n, ew_error *err) {
+    ew_status rc = open_stop(g, err);
+
+    if (!rc) rc = open_detok(g, err);
     if (!rc) rc = take_prompt(g, prompt, n, err);
     if (!rc) rc = ew_sampler_set_grammar(g->sampler, g->opt.grammar, g->opt.grammar_after, err);
     if (rc) return rc;

@@ -1,164 +1,116 @@
-/* SPDX-License-Identifier: MIT
- *
- * The prompt of a conversation: the marks of the form are markup, in which special tokens are
- * recognised; what people and models wrote is not. */
+/* SPDX-License-Identifier: MIT */
 #include "text/chat.h"
 
 #include "base/mem.h"
+#include "text/jinja_chars.h"
 
-typedef enum {
-    ROLE_SYSTEM,
-    ROLE_USER,
-    ROLE_ASSISTANT,
-    ROLE_UNKNOWN
-} role;
+#include <stdio.h>
 
-static role role_of(const ew_message *m) {
-    if (strcmp(m->role, "system") == 0) return ROLE_SYSTEM;
-    if (strcmp(m->role, "user") == 0) return ROLE_USER;
-    if (strcmp(m->role, "assistant") == 0) return ROLE_ASSISTANT;
-    return ROLE_UNKNOWN;
+/* ---- what ends an answer -------------------------------------------------------------------- */
+
+/* Words that no template contains, for a conversation whose rendering shows what stands around
+ * them. */
+#define ANSWER "Zqxanswerxqz"
+#define NEXT   "Zqxnextxqz"
+
+/* What the template writes between an answer and the user's next message; n 0: it can't be told. */
+static str closing_of(const ew_chat *c, jinja_text *text) {
+    const ew_message m[] = {{.role = "user", .text = "Zqxfirstxqz"},
+                            {.role = "assistant", .text = ANSWER},
+                            {.role = "user", .text = NEXT}};
+    const ew_chat_options o = {.size = sizeof o, .no_reply = true};
+    size_t at = 0;
+    str out, all;
+
+    if (chat_render(c, m, 3, &o, text, NULL)) return (str){"", 0};
+    all = (str){text->text, text->n};
+    return reply_between(all, &at, ANSWER, NEXT, &out) ? out : (str){"", 0};
 }
 
-typedef struct {
-    tok_piece *p;
-    size_t n;
-} piece_list;
+/* The first line of a closing that is made of letters, as "\n\n### Instruction:": enough of it not
+ * to be met in an answer by chance. */
+static str stop_text(str closing) {
+    size_t from = closing.n - jchar_trim(closing, true, false).n, to = from;
 
-static void add(piece_list *l, str text, bool is_markup) {
-    if (text.n) l->p[l->n++] = (tok_piece){text, is_markup};
+    while (to < closing.n && closing.p[to] != '\n') to++;
+    return to - from < 5 ? (str){"", 0} : jchar_trim((str){closing.p, to}, false, true);
 }
 
-static bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+/* A template may end answers with a token that the vocabulary takes for an ordinary one, or with
+ * text. */
+static ew_status read_stop(ew_chat *c, ew_error *err) {
+    jinja_text text;
+    const str closing = closing_of(c, &text);
+    const tok_piece piece = {jchar_trim(closing, true, false), true};
+    int32_t *ids = NULL;
+    ew_status rc = EW_OK;
+    size_t n = 0;
+    str stop;
 
-static str trim(str s, bool left, bool right) {
-    while (left && s.n && is_space(s.p[0])) s = (str){s.p + 1, s.n - 1};
-    while (right && s.n && is_space(s.p[s.n - 1])) s.n--;
-    return s;
-}
-
-/* The system messages in [from, to) as part of a user's message; true when there were any. */
-static bool add_systems(piece_list *l, const chat_style *s, const ew_message *m, size_t from,
-                        size_t to) {
-    bool any = false;
-
-    for (size_t i = from; i < to; i++) {
-        if (role_of(m + i) != ROLE_SYSTEM) continue;
-        add(l, s->system.open, true);
-        add(l, str_of(m[i].text), false);
-        add(l, s->system.close, true);
-        any = true;
+    if (piece.text.n) rc = tok_encode(c->t, &piece, 1, false, &ids, &n, err);
+    if (n && (tok_kind(c->t, ids[0]) == TOKEN_CONTROL ||
+              (tok_kind(c->t, ids[0]) == TOKEN_USER_DEFINED && tok_name(c->t, ids[0]).n > 2))) {
+        c->stop_id = tok_is_eog(c->t, ids[0]) ? -1 : ids[0];
+    } else if (n) {
+        stop = stop_text(closing);
+        c->stop = stop.n ? mem_copy_str(stop.p, stop.n) : NULL;
+        if (stop.n && !c->stop) rc = fail(err, EW_ENOMEM, "chat template: out of memory");
     }
-    return any;
+    mem_free(ids);
+    mem_free(text.text);
+    mem_free(text.is_text);
+    return rc;
 }
 
-static void add_turn(piece_list *l, const chat_turn *turn, str text) {
-    add(l, turn->open, true);
-    add(l, text, false);
-    add(l, turn->close, true);
+bool chat_ends(const ew_chat *c, int32_t id) {
+    return tok_is_eog(c->t, id) || (c->stop_id >= 0 && id == c->stop_id);
 }
 
-static size_t last_user(const ew_message *m, size_t n) {
-    while (n && role_of(m + n - 1) != ROLE_USER) n--;
-    return n; /* the number after it; 0: none */
-}
+/* ---- opening -------------------------------------------------------------------------------- */
 
-/* Roles are known, and each system message has a place. */
-static ew_status check(const chat_style *s, const ew_message *m, size_t n, ew_error *err) {
-    const size_t end = last_user(m, n);
+static ew_status open_program(ew_chat *c, str text, const char *name, ew_error *err) {
+    const char *form = NULL, *ours;
+    char what[64] = "the model's template";
+    ew_status rc;
 
-    if (s->form == EW_CHAT_NONE)
-        return fail(err, EW_EINVAL, "the model has no chat form that is known by name");
-    for (size_t i = 0; i < n; i++) {
-        const role r = role_of(m + i);
-
-        if (r == ROLE_UNKNOWN)
-            return fail(err, EW_EINVAL,
-                        "message %zu: role \"%.40s\" is not system, user or assistant", i,
-                        m[i].role);
-        if (r == ROLE_SYSTEM && s->place != SYSTEM_TURN && i >= end)
+    if (!text.n) {
+        ours = chat_form_text(c->t, &form);
+        if (!ours)
             return fail(
-                err, EW_EINVAL,
-                "message %zu: a system message needs a user message after it in the %s form", i,
-                ew_chat_form_name(s->form));
+                err, EW_EUNSUPPORTED,
+                "the model has no chat template, and its tokens show no form that is known");
+        text = str_of(ours);
+        snprintf(what, sizeof what, "the %s form", form);
     }
-    return EW_OK;
-}
-
-static void add_messages(piece_list *l, const chat_style *s, const ew_message *m, size_t n) {
-    const size_t last = last_user(m, n);
-    size_t seen = 0; /* messages whose system texts are written */
-    bool is_first = true;
-
-    for (size_t i = 0; i < n; i++) {
-        const str text = str_of(m[i].text);
-        bool folded = false;
-
-        switch (role_of(m + i)) {
-        case ROLE_SYSTEM:
-            if (s->place == SYSTEM_TURN) add_turn(l, &s->system, trim(text, s->trims, s->trims));
-            break;
-        case ROLE_ASSISTANT:
-            add_turn(l, &s->assistant, trim(text, s->trims, s->trims));
-            break;
-        case ROLE_USER:
-            if (!is_first) add(l, s->again, true);
-            is_first = false;
-            add(l, s->user.open, true);
-            if (s->place == SYSTEM_FIRST || (s->place == SYSTEM_LAST && i + 1 == last)) {
-                folded = add_systems(l, s, m, seen, i);
-                seen = i;
-            }
-            add(l, trim(text, s->trims && !(folded && s->trims_whole), s->trims), false);
-            add(l, s->user.close, true);
-            break;
-        case ROLE_UNKNOWN:
-            break;
-        }
-    }
-}
-
-ew_status chat_pieces(const chat_style *s, const ew_message *messages, size_t n_message,
-                      bool add_reply, tok_piece **pieces, size_t *n_piece, ew_error *err) {
-    const bool has_system = n_message && role_of(messages) == ROLE_SYSTEM;
-    ew_status rc = check(s, messages, n_message, err);
-    piece_list l = {0};
-
-    *pieces = NULL;
-    *n_piece = 0;
+    rc = jinja_parse(&c->program, text, name, err);
     if (rc) return rc;
-    /* At most four pieces a message, four more for what is said without one. */
-    l.p = n_message < SIZE_MAX / 8 ? mem_array(n_message * 4 + 8, sizeof *l.p) : NULL;
-    if (!l.p) return fail(err, EW_ENOMEM, "a prompt of %zu messages: out of memory", n_message);
-    add(&l, s->bos, true);
-    if (!has_system && n_message && (s->default_system.n || s->has_bare_system)) {
-        add(&l, s->system.open, true);
-        add(&l, s->default_system, false);
-        add(&l, s->system.close, true);
-    }
-    add_messages(&l, s, messages, n_message);
-    if (add_reply) add(&l, s->reply, true);
-    *pieces = l.p;
-    *n_piece = l.n;
-    return EW_OK;
+    c->what = mem_copy_str(what, strlen(what));
+    if (!c->what) return fail(err, EW_ENOMEM, "%s: out of memory", name);
+    reply_form_of(&c->form, text);
+    c->shows_thoughts = c->form.think_close && reply_find(text, c->form.think_close, 0) <= text.n;
+    return read_stop(c, err);
 }
 
-const char *ew_chat_form_name(ew_chat_form f) {
-    switch (f) {
-    case EW_CHAT_NONE:
-        return "none";
-    case EW_CHAT_CHATML:
-        return "ChatML";
-    case EW_CHAT_LLAMA2:
-        return "Llama 2";
-    case EW_CHAT_LLAMA3:
-        return "Llama 3";
-    case EW_CHAT_MISTRAL:
-        return "Mistral";
-    case EW_CHAT_GEMMA:
-        return "Gemma";
-    }
-    return "none";
+ew_status chat_new(ew_chat **out, str text, const tokenizer *t, const char *name, ew_error *err) {
+    ew_chat *c = mem_array(1, sizeof *c);
+    ew_status rc;
+
+    *out = NULL;
+    if (!c) return fail(err, EW_ENOMEM, "%s: out of memory", name);
+    c->t = t;
+    c->stop_id = -1;
+    rc = open_program(c, text, name, err);
+    if (rc)
+        chat_free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+void chat_free(ew_chat *c) {
+    if (!c) return;
+    jinja_free(c->program);
+    mem_free(c->what);
+    mem_free(c->stop);
+    mem_free(c);
 }

@@ -1,48 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * The common chat forms, recognised from the template's text and the vocabulary, and the prompt of
- * a conversation in such a form. (A template engine that executes any template comes beside this.)
- */
+ * How a model is talked to: the Jinja program of its file (or, where there is none, one of ours for
+ * a form that its tokens give away) makes the prompt of a conversation, and tells by what it shows
+ * how an answer is written and where it ends. Files: chat_form.c (our programs), chat.c (opening;
+ * what the template implies), chat_prompt.c (conversations to tokens). */
 #ifndef EW_TEXT_CHAT_H
 #define EW_TEXT_CHAT_H
 
+#include "text/jinja.h"
+#include "text/reply.h"
 #include "text/tokenizer.h"
 
-/* What stands before and after a message. */
-typedef struct {
-    str open, close;
-} chat_turn;
+struct ew_chat {
+    jinja *program;
+    const tokenizer *t; /* borrowed */
+    char *what;         /* "the model's template", "the ChatML form" */
+    reply_form form;
+    bool shows_thoughts; /* the template has the marks of thoughts, not only the form */
+    char *stop;          /* text that ends an answer besides the tokens that do; NULL: none */
+    int32_t stop_id;     /* a token that does, though the vocabulary doesn't say so; -1: none */
+};
 
-typedef enum {
-    SYSTEM_TURN,  /* has a turn of its own */
-    SYSTEM_FIRST, /* at the beginning of the user's message after it */
-    SYSTEM_LAST   /* at the beginning of the user's last message */
-} chat_system;
+/* text: the template; empty: a form recognised from the tokens. name stands in errors. t must live
+ * as long. EW_EUNSUPPORTED when there is neither. */
+ew_status chat_new(ew_chat **out, str text, const tokenizer *t, const char *name, ew_error *err);
+void chat_free(ew_chat *c);
 
-/* A form with the details of one model's template. Views into the template and the tokenizer. */
-typedef struct {
-    ew_chat_form form;
-    chat_turn user, assistant, system; /* system: around it where it is part of a user's message */
-    chat_system place;
-    str again;            /* before each user's turn but the first */
-    str reply;            /* opens the assistant's turn */
-    str default_system;   /* of a conversation without one; empty: none */
-    bool has_bare_system; /* a system turn even without a message */
-    bool trims;           /* white space around messages goes away */
-    bool trims_whole;     /* around a user's message together with the system's in it */
-    str bos;              /* written by the template where the tokenizer adds none; empty: not so */
-} chat_style;
+/* chat_form.c: a template of ours and its form's name, by the vocabulary; NULL: none. */
+const char *chat_form_text(const tokenizer *t, const char **form);
 
-/* chat_template: tokenizer.chat_template, or empty when there is none. */
-ew_chat_form chat_recognise(str chat_template, const tokenizer *t);
+/* A conversation as the template writes it, marks included (see jinja.h). */
+ew_status chat_render(const ew_chat *c, const ew_message *m, size_t n, const ew_chat_options *o,
+                      jinja_text *out, ew_error *err);
+/* The same as ids (mem_free). */
+ew_status chat_prompt(const ew_chat *c, const ew_message *m, size_t n, const ew_chat_options *o,
+                      int32_t **ids, size_t *n_ids, ew_error *err);
 
-/* The details of form f as this template has them; where it has another form, the usual ones. */
-void chat_style_read(chat_style *s, ew_chat_form f, str chat_template, const tokenizer *t);
-
-/* The conversation as pieces: *pieces (mem_free) with views into the style and the messages. The
- * tokenizer's own bos is left to tok_encode(add_special). EW_EINVAL for a role that is not known,
- * or a system message that no user's message follows where it must be part of one. */
-ew_status chat_pieces(const chat_style *s, const ew_message *messages, size_t n_message,
-                      bool add_reply, tok_piece **pieces, size_t *n_piece, ew_error *err);
+/* Does this token end an answer? */
+bool chat_ends(const ew_chat *c, int32_t id);
 
 #endif

@@ -71,7 +71,7 @@ static void start_session(const char *n_predict, const char *how, const char *gr
 
 static void start(const char *n_predict) {
     unlink(in_home("s"));
-    start_session(n_predict, NULL, "ChatML form");
+    start_session(n_predict, NULL, "model's template");
 }
 
 /* Types a line and waits for what it brings about. */
@@ -170,7 +170,7 @@ static void test_interrupt_outside_a_chat_ends_with_130(void **state) {
 
     (void)state;
     assert_true(pty_start(&chat, argv));
-    assert_true(pty_wait(&chat, "ChatML form"));
+    assert_true(pty_wait(&chat, "model's template"));
     assert_true(pty_wait_bytes(&chat, 50));
     pty_type(&chat, "\003");
     assert_true(pty_wait(&chat, "interrupted"));
@@ -229,7 +229,7 @@ static void test_a_signal_ends_it_and_the_session_is_saved(void **state) {
     assert_true(pty_wait_editing(&chat, false));
     assert_int_equal(pty_end(&chat), 143);
     assert_int_equal(stat(in_home("s.kv"), &st), 0);
-    start_session("-1", "--ignore-eos", "ChatML form");
+    start_session("-1", "--ignore-eos", "model's template");
     pty_type(&chat, "go on for ever\r");
     assert_true(pty_wait(&chat, "for ever\r\n"));
     assert_true(pty_wait_bytes(&chat, 50));
