@@ -121,10 +121,9 @@ METHOD(str_join) {
 }
 
 static bool is_at_end(const jstr *s, const jstr *part, bool at_start) {
-    const str end = {s->s.p + (s->s.n - part->s.n), part->s.n};
-
     if (part->s.n > s->s.n) return false;
-    return at_start ? str_starts(s->s, part->s) : str_eq(end, part->s);
+    if (at_start) return str_starts(s->s, part->s);
+    return str_eq((str){s->s.p + (s->s.n - part->s.n), part->s.n}, part->s);
 }
 
 /* One string, or a tuple of them. */

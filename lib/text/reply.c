@@ -33,6 +33,7 @@ struct ew_reply {
     ew_part part;     /* what a section's body is; EW_PART_CALL: its arguments */
     strbuf space;     /* white space after text or a thought, until more of it comes */
     ew_part last;     /* what `space` belongs to */
+    bool may_reopen;  /* nothing has come of a thought that the prompt opened */
     bool drops_space; /* white space at the beginning of what follows a thought or a call */
     char name[128];   /* whom a section calls */
     bool failed;
@@ -61,7 +62,7 @@ ew_status reply_new(reply **out, const reply_form *f, const char *tools, bool in
     if (!r) return fail(err, EW_ENOMEM, "out of memory");
     *r = (reply){.form = *f, .fn = fn, .ctx = ctx, .at = in_thought ? IN_THOUGHT : AT_START};
     if (f->kind == REPLY_RECIPIENTS) r->at = IN_HEADER; /* the prompt ends with ">>>" */
-    r->drops_space = in_thought;
+    r->drops_space = r->may_reopen = in_thought;
     strbuf_init(&r->wait, BUFFER_MAX);
     strbuf_init(&r->space, BUFFER_MAX);
     rc = read_tools(r, tools, err);
@@ -392,20 +393,17 @@ static bool leave_start(reply *r) {
     return true;
 }
 
-/* A thought that the prompt has opened may be opened again by the model. */
-static void skip_second_open(reply *r) {
+/* A thought that the prompt has opened may be opened again by the model, once. True: more bytes are
+ * needed to tell. */
+static bool waits_for_reopening(reply *r) {
     const char *open = r->form.think_open;
     const str s = jchar_trim((str){r->wait.p, r->wait.n}, true, false);
 
-    if (r->at == IN_THOUGHT && r->drops_space && s.n >= strlen(open) && begins(s, open))
-        drop(&r->wait, r->wait.n - s.n + strlen(open));
-}
-
-static bool waits_for_second_open(const reply *r) {
-    const str s = jchar_trim((str){r->wait.p, r->wait.n}, true, false);
-
-    return r->at == IN_THOUGHT && r->drops_space && s.n < strlen(r->form.think_open) &&
-           (!s.n || begins(s, r->form.think_open));
+    if (!r->may_reopen) return false;
+    if (s.n < strlen(open) && begins(s, open)) return true;
+    r->may_reopen = false;
+    if (begins(s, open)) drop(&r->wait, r->wait.n - s.n + strlen(open));
+    return false;
 }
 
 /* One step; false: more bytes are needed. */
@@ -415,8 +413,7 @@ static bool step(reply *r) {
     size_t at;
 
     if (r->at == AT_START && !leave_start(r)) return false;
-    if (r->at == IN_BARE_CALL || waits_for_second_open(r)) return false;
-    skip_second_open(r);
+    if (r->at == IN_BARE_CALL || waits_for_reopening(r)) return false;
     marks_here(r, &l);
     at = first_mark(&l, (str){r->wait.p, r->wait.n}, &m);
     if (at < r->wait.n) {
