@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 typedef struct {
-    const char *system, *prompt, *file, *session;
+    const char *system, *prompt, *file, *session, *template_file, *variables;
     bool is_raw, is_json, is_verbose, may_lack, think, no_think, hides_thoughts;
 } run_args;
 
@@ -31,6 +31,11 @@ static const option run_table[] = {
     {"-sys --system", "TEXT", "the system message", OPT_TEXT, AT(system), 0, 0, NULL},
     {"--raw", NULL, "give the prompt to the model as it is, without its chat template", OPT_FLAG,
      AT(is_raw), 0, 0, NULL},
+    {"--chat-template-file", "FILE", "put messages by the template in FILE, not the model's own",
+     OPT_TEXT, AT(template_file), 0, 0, NULL},
+    {"--chat-template-kwargs", "JSON",
+     "more variables for the template, as {\"reasoning_effort\": \"high\"}", OPT_TEXT,
+     AT(variables), 0, 0, NULL},
     {"--think", NULL, "have the model reason before it answers", OPT_FLAG, AT(think), 0, 0, NULL},
     {"--no-think --nothink", NULL, "have it answer at once", OPT_FLAG, AT(no_think), 0, 0, NULL},
     {"--hidethinking", NULL, "don't show the reasoning (otherwise on standard error)", OPT_FLAG,
@@ -237,7 +242,8 @@ static int run_model(talk *t, const run_args *a, int argc, char **argv) {
         status = say_error(&err);
         goto out;
     }
-    status = talk_open(t, path, a->is_raw);
+    t->variables = a->variables;
+    status = talk_open(t, path, a->is_raw, a->template_file);
     if (status) goto out;
     if (sampling_check(&t->sampling, ew_n_vocab(t->model), &err)) {
         say_error(&err);
@@ -274,6 +280,8 @@ int cmd_run(int argc, char **argv) {
         status = usage_error(&u, "--prompt and --file contradict each other");
     else if (a.think && a.no_think)
         status = usage_error(&u, "--think and --no-think contradict each other");
+    else if (a.is_raw && a.template_file)
+        status = usage_error(&u, "--raw leaves no place for --chat-template-file");
     else if (a.is_raw && a.system)
         status = usage_error(&u, "--raw leaves no place for --system");
     else if (a.session && !*a.session)

@@ -42,17 +42,22 @@ static bool has_template(const talk *t) {
 
 /* A model without a template and without a form that is known has its text continued. A template
  * that can't be run is no reason to guess. */
-static ew_status open_chat(talk *t, ew_error *err) {
-    const ew_status rc = ew_chat_new(&t->chat, t->model, NULL, err);
+static ew_status open_chat(talk *t, const char *file, ew_error *err) {
+    char *text = NULL;
+    size_t n;
+    ew_status rc = file ? file_read(&text, &n, file, TEXT_MAX, err) : EW_OK;
 
+    if (rc) return rc;
+    rc = ew_chat_new(&t->chat, t->model, text, err);
+    mem_free(text);
     t->is_chat = rc == EW_OK;
-    if (!rc || (rc == EW_EUNSUPPORTED && !has_template(t))) return EW_OK;
+    if (!rc || (rc == EW_EUNSUPPORTED && !file && !has_template(t))) return EW_OK;
     strncat(err->text, " (--raw does without the template)",
             sizeof err->text - strlen(err->text) - 1);
     return rc;
 }
 
-int talk_open(talk *t, const char *path, bool is_raw) {
+int talk_open(talk *t, const char *path, bool is_raw, const char *template_file) {
     const uint64_t t0 = clock_us();
     ew_error err = {0};
     int status;
@@ -61,7 +66,7 @@ int talk_open(talk *t, const char *path, bool is_raw) {
     if (!t->path) return say_failure("out of memory");
     status = setup_open(&t->engine_args, path, false, &t->engine, &t->model);
     if (status) return status;
-    if (!is_raw && open_chat(t, &err)) return say_error(&err);
+    if (!is_raw && open_chat(t, template_file, &err)) return say_error(&err);
     if (talk_new_session(t, &err)) return say_error(&err);
     t->t_load_us = clock_us() - t0;
     return EXIT_OK;
@@ -168,6 +173,7 @@ ew_status talk_add_answer(talk *t, const answer *a, ew_error *err) {
 static void chat_options(const talk *t, ew_chat_options *o) {
     ew_chat_defaults(o);
     o->think = t->think;
+    o->variables = t->variables;
     input_clock(NULL, &o->clock_s);
 }
 

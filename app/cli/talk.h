@@ -36,6 +36,7 @@ typedef struct {
     bool is_chat;  /* otherwise the model goes on with raw as it stands */
     ew_chat *chat; /* how messages are put; NULL unless is_chat */
     ew_think think;
+    const char *variables; /* JSON, more of the template's; borrowed, NULL: none */
     bool hides_thoughts;
     char *system; /* system message; NULL: none */
     turn *turns;
@@ -50,9 +51,9 @@ typedef struct {
 
 void talk_init(talk *t);
 void talk_fini(talk *t);
-/* Opens model and session; is_raw leaves the chat template out. What fails has been said; returns
- * the exit status. */
-int talk_open(talk *t, const char *path, bool is_raw);
+/* Opens model and session; is_raw leaves the chat template out, template_file (NULL: none) replaces
+ * the model's. What fails has been said; returns the exit status. */
+int talk_open(talk *t, const char *path, bool is_raw, const char *template_file);
 /* A new session with the options as they are now; the old one stays when that fails. */
 ew_status talk_new_session(talk *t, ew_error *err);
 

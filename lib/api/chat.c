@@ -24,8 +24,8 @@ static ew_status read_options(ew_chat_options *out, const ew_chat_options *o, ew
 }
 
 ew_status ew_chat_new(ew_chat **out, const ew_model *m, const char *text, ew_error *err) {
-    return chat_new(out, text ? str_of(text) : model_chat_template(m), m->tok, "chat template",
-                    err);
+    if (text) return chat_new(out, str_of(text), "the template given", m->tok, err);
+    return chat_new(out, model_chat_template(m), "the model's template", m->tok, err);
 }
 
 void ew_chat_free(ew_chat *c) {

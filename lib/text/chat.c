@@ -68,9 +68,9 @@ bool chat_ends(const ew_chat *c, int32_t id) {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static ew_status open_program(ew_chat *c, str text, const char *name, ew_error *err) {
+static ew_status open_program(ew_chat *c, str text, const char *what, ew_error *err) {
     const char *form = NULL, *ours;
-    char what[64] = "the model's template";
+    char own[64];
     ew_status rc;
 
     if (!text.n) {
@@ -80,26 +80,27 @@ static ew_status open_program(ew_chat *c, str text, const char *name, ew_error *
                 err, EW_EUNSUPPORTED,
                 "the model has no chat template, and its tokens show no form that is known");
         text = str_of(ours);
-        snprintf(what, sizeof what, "the %s form", form);
+        snprintf(own, sizeof own, "the %s form", form);
+        what = own;
     }
-    rc = jinja_parse(&c->program, text, name, err);
+    rc = jinja_parse(&c->program, text, "chat template", err);
     if (rc) return rc;
     c->what = mem_copy_str(what, strlen(what));
-    if (!c->what) return fail(err, EW_ENOMEM, "%s: out of memory", name);
+    if (!c->what) return fail(err, EW_ENOMEM, "chat template: out of memory");
     reply_form_of(&c->form, text);
     c->shows_thoughts = c->form.think_close && reply_find(text, c->form.think_close, 0) <= text.n;
     return read_stop(c, err);
 }
 
-ew_status chat_new(ew_chat **out, str text, const tokenizer *t, const char *name, ew_error *err) {
+ew_status chat_new(ew_chat **out, str text, const char *what, const tokenizer *t, ew_error *err) {
     ew_chat *c = mem_array(1, sizeof *c);
     ew_status rc;
 
     *out = NULL;
-    if (!c) return fail(err, EW_ENOMEM, "%s: out of memory", name);
+    if (!c) return fail(err, EW_ENOMEM, "chat template: out of memory");
     c->t = t;
     c->stop_id = -1;
-    rc = open_program(c, text, name, err);
+    rc = open_program(c, text, what, err);
     if (rc)
         chat_free(c);
     else

@@ -21,9 +21,9 @@ struct ew_chat {
     int32_t stop_id;     /* a token that does, though the vocabulary doesn't say so; -1: none */
 };
 
-/* text: the template; empty: a form recognised from the tokens. name stands in errors. t must live
+/* text: the template, and what it is called; empty: a form recognised from the tokens. t must live
  * as long. EW_EUNSUPPORTED when there is neither. */
-ew_status chat_new(ew_chat **out, str text, const tokenizer *t, const char *name, ew_error *err);
+ew_status chat_new(ew_chat **out, str text, const char *what, const tokenizer *t, ew_error *err);
 void chat_free(ew_chat *c);
 
 /* chat_form.c: a template of ours and its form's name, by the vocabulary; NULL: none. */

@@ -238,6 +238,33 @@ static void test_a_signal_ends_it_and_the_session_is_saved(void **state) {
     assert_int_equal(system("test $(grep -c '\"role\"' \"$HOME/s\") = 4"), 0);
 }
 
+/* The template opens a thought, and what a model of noise says never closes it. */
+static void test_thoughts_stand_apart_and_can_be_turned_off(void **state) {
+    static const char text[] = "{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}"
+                               "{% if add_generation_prompt %}assistant: <think>{{ '' }}{% endif %}"
+                               "{# </think> #}";
+    FILE *f = fopen(in_home("opens.jinja"), "w");
+    char how[160];
+    size_t from;
+
+    (void)state;
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    snprintf(how, sizeof how, "--chat-template-file=%s/opens.jinja", home);
+    unlink(in_home("s"));
+    start_session("8", how, "the template given");
+    say("/set parameter ignore_eos true", "Set parameter");
+    say("hello", "Thinking...");
+    say("/set nothink", "answer: off");
+    from = chat.seen;
+    say("hello", "--n-predict");
+    assert_null(strstr(chat.shown + from, "Thinking..."));
+    say("/set think", "answer: on");
+    say("hello", "done thinking.");
+    leave();
+}
+
 static void test_a_full_context_is_said(void **state) {
     (void)state;
     start("-1");
@@ -309,6 +336,7 @@ int main(void) {
         cmocka_unit_test(test_saved_conversations_come_back),
         cmocka_unit_test(test_without_a_form_the_text_goes_on_and_is_saved),
         cmocka_unit_test(test_a_signal_ends_it_and_the_session_is_saved),
+        cmocka_unit_test(test_thoughts_stand_apart_and_can_be_turned_off),
         cmocka_unit_test(test_a_full_context_is_said),
         cmocka_unit_test(test_wrong_parameters_are_refused),
         cmocka_unit_test(test_what_is_shown_can_be_read_back),

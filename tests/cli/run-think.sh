@@ -34,10 +34,19 @@ run opens -p hi --json
 grep -o '"text":""\|"reasoning":"\|"chat_form":"[^"]*"' "$TMP/out"
 echo '- raw text has no thoughts'
 run opens -p '<think>' --raw
+echo '- another template, more variables'
+echo '{% for m in messages %}{{ m.content }}{% endfor %}{% if shout %}{{ raise_exception("HEY") }}{% endif %}' \
+    >"$TMP/other.jinja"
+run opens -p hi --chat-template-file "$TMP/other.jinja" --verbose
+grep -a 'put by' "$TMP/err"
+run opens -p hi --chat-template-file "$TMP/other.jinja" --chat-template-kwargs '{"shout": true}'
+cat "$TMP/err"
 echo '- what is wrong'
 run bad -p hi
 cat "$TMP/err"
 run bad -p hi --raw
+run opens -p hi --chat-template-kwargs '[1]'
+cat "$TMP/err"
 run refuses -p hi
 cat "$TMP/err"
 "$EDGEWISE" run "$TMP/opens.gguf" --think --no-think -p hi 2>&1

@@ -52,7 +52,7 @@ typedef struct {
 
 static ew_status try_open(fixture *f, const char *tmpl, const char *tokens, ew_error *err) {
     f->t = make(&f->v, tokens);
-    return chat_new(&f->chat, str_of(tmpl ? tmpl : ""), f->t, "t", err);
+    return chat_new(&f->chat, str_of(tmpl ? tmpl : ""), "the model's template", f->t, err);
 }
 
 static void open_chat(fixture *f, const char *tmpl, const char *tokens) {
@@ -153,7 +153,7 @@ static void test_templates_come_before_forms(void **state) {
     assert_renders(f.chat, talk, 2, "[system]  Be brief.\n[user]  Hi ");
     close_chat(&f);
     assert_int_equal(try_open(&f, "{% if %}", "<|im_start|> <|im_end|>", &err), EW_EFORMAT);
-    assert_string_equal(err.text, "t:1: expected an expression, got '%}'");
+    assert_string_equal(err.text, "chat template:1: expected an expression, got '%}'");
     close_chat(&f);
 }
 
@@ -190,11 +190,12 @@ static void test_bos_comes_once(void **state) {
     vocab_merges(&f.v, "");
     f.t = vocab_open(&f.v);
     assert_int_equal(
-        chat_new(&f.chat, str_of("{{ bos_token }}{{ messages[0].content }}"), f.t, "t", NULL),
+        chat_new(&f.chat, str_of("{{ bos_token }}{{ messages[0].content }}"), "own", f.t, NULL),
         EW_OK);
     assert_prompt(f.chat, f.t, EW_THINK_AUTO, "<s>Hi");
     chat_free(f.chat);
-    assert_int_equal(chat_new(&f.chat, str_of("{{ messages[0].content }}"), f.t, "t", NULL), EW_OK);
+    assert_int_equal(chat_new(&f.chat, str_of("{{ messages[0].content }}"), "own", f.t, NULL),
+                     EW_OK);
     assert_prompt(f.chat, f.t, EW_THINK_AUTO, "<s>Hi");
     close_chat(&f);
 }
@@ -296,7 +297,7 @@ static void test_what_the_template_refuses_is_said_in_its_words(void **state) {
     (void)state;
     open_chat(&f, "\n{{ raise_exception('Roles must alternate') }}", "");
     assert_int_equal(chat_render(f.chat, talk, 4, &o, &text, &err), EW_EINVAL);
-    assert_string_equal(err.text, "t:2: Roles must alternate");
+    assert_string_equal(err.text, "chat template:2: Roles must alternate");
     assert_int_equal(chat_render(f.chat, talk, 4, &bad, &text, &err), EW_EINVAL);
     close_chat(&f);
 }
@@ -377,7 +378,7 @@ static void test_out_of_memory(void **state) {
         size_t n;
 
         mem_fail_at(i);
-        rc = chat_new(&c, str_of(""), t, "t", NULL);
+        rc = chat_new(&c, str_of(""), "own", t, NULL);
         if (!rc) rc = chat_prompt(c, talk, 4, &o, &ids, &n, NULL);
         mem_fail_at(0);
         if (rc) assert_int_equal(rc, EW_ENOMEM);
