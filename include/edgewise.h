@@ -506,7 +506,8 @@ typedef struct ew_generate_options {
     bool (*on_text)(void *ctx, const char *text, size_t n); /* whole UTF-8 sequences; may be NULL */
     void *ctx;
     const ew_grammar *grammar; /* what the generated text may be; NULL: anything */
-    const char *grammar_after; /* holds only after this text, as in ew_sampler_set_grammar */
+    const char *grammar_after; /* holds only after this text, as in ew_sampler_set_grammar; NULL: at
+                                * once, or in a chat when the thought that the prompt opens ends */
     /* The answer is one in this chat: the template's own ends end it, and tokens that are marks of
      * its format are part of the text, for ew_reply_push. NULL: just text. */
     const ew_chat *chat;

@@ -3,12 +3,7 @@
  * ew_chat and ew_reply of edgewise.h. */
 #include "text/chat.h"
 
-#include "base/mem.h"
 #include "model/model.h"
-
-enum {
-    PROMPT_END = 64 /* tokens at the end of a prompt that tell how the answer begins */
-};
 
 void ew_chat_defaults(ew_chat_options *o) {
     *o = (ew_chat_options){.size = sizeof *o};
@@ -50,18 +45,6 @@ ew_status ew_chat_tokenize(const ew_chat *c, const ew_message *messages, size_t 
     return rc ? rc : chat_prompt(c, messages, n_message, &opt, out, n, err);
 }
 
-static ew_status begins_in_thought(const ew_chat *c, const int32_t *prompt, size_t n, bool *out,
-                                   ew_error *err) {
-    const size_t from = n > PROMPT_END ? n - PROMPT_END : 0;
-    strbuf end;
-
-    strbuf_init(&end, 1 << 20);
-    tok_decode(c->t, prompt + from, n - from, true, &end);
-    *out = !end.failed && reply_begins_in_thought(&c->form, (str){end.p, end.n});
-    strbuf_fini(&end);
-    return end.failed ? fail(err, EW_ENOMEM, "out of memory") : EW_OK;
-}
-
 ew_status ew_reply_new(ew_reply **out, const ew_chat *c, const int32_t *prompt, size_t n,
                        const ew_chat_options *o, ew_part_fn fn, void *ctx, ew_error *err) {
     ew_chat_options opt;
@@ -69,7 +52,7 @@ ew_status ew_reply_new(ew_reply **out, const ew_chat *c, const int32_t *prompt, 
     ew_status rc = read_options(&opt, o, err);
 
     *out = NULL;
-    if (!rc) rc = begins_in_thought(c, prompt, n, &in_thought, err);
+    if (!rc) rc = chat_begins_in_thought(c, prompt, n, &in_thought, err);
     return rc ? rc : reply_new(out, &c->form, opt.tools, in_thought, fn, ctx, err);
 }
 

@@ -206,12 +206,21 @@ static ew_status open_detok(generation *g, ew_error *err) {
     return detok_new_with(&g->detok, g->s->m->tok, marks, n, err);
 }
 
+/* In a chat the grammar is one of the answer: it holds when what is thought before is over. */
+static ew_status set_grammar(generation *g, const int32_t *prompt, size_t n, ew_error *err) {
+    const char *after = g->opt.grammar_after;
+    ew_status rc = EW_OK;
+
+    if (!after && g->opt.chat) rc = chat_answer_after(g->opt.chat, prompt, n, &after, err);
+    return rc ? rc : ew_sampler_set_grammar(g->sampler, g->opt.grammar, after, err);
+}
+
 static ew_status run(generation *g, const int32_t *prompt, size_t n, ew_error *err) {
     ew_status rc = open_stop(g, err);
 
     if (!rc) rc = open_detok(g, err);
     if (!rc) rc = take_prompt(g, prompt, n, err);
-    if (!rc) rc = ew_sampler_set_grammar(g->sampler, g->opt.grammar, g->opt.grammar_after, err);
+    if (!rc) rc = set_grammar(g, prompt, n, err);
     if (rc) return rc;
     if (!g->is_done && g->opt.n_predict == 0) stop_for(g, EW_STOP_LENGTH);
     if (!g->is_done && ew_sampler_is_complete(g->sampler)) stop_for(g, EW_STOP_EOG);

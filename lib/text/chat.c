@@ -66,6 +66,39 @@ bool chat_ends(const ew_chat *c, int32_t id) {
     return tok_is_eog(c->t, id) || (c->stop_id >= 0 && id == c->stop_id);
 }
 
+/* ---- where an answer begins -------------------------------------------------------------------
+ */
+
+enum {
+    PROMPT_END = 64 /* tokens at the end of a prompt that tell how the answer begins */
+};
+
+ew_status chat_begins_in_thought(const ew_chat *c, const int32_t *prompt, size_t n, bool *out,
+                                 ew_error *err) {
+    const size_t from = n > PROMPT_END ? n - PROMPT_END : 0;
+    ew_status rc = EW_OK;
+    strbuf end;
+
+    strbuf_init(&end, 1 << 20);
+    tok_decode(c->t, prompt + from, n - from, true, &end);
+    *out = !end.failed && reply_begins_in_thought(&c->form, (str){end.p, end.n});
+    if (end.failed) rc = fail(err, EW_ENOMEM, "out of memory");
+    strbuf_fini(&end);
+    return rc;
+}
+
+ew_status chat_answer_after(const ew_chat *c, const int32_t *prompt, size_t n, const char **out,
+                            ew_error *err) {
+    bool in_thought = false;
+    ew_status rc;
+
+    *out = c->form.kind == REPLY_HARMONY ? "<|channel|>final<|message|>" : NULL;
+    if (*out) return EW_OK;
+    rc = chat_begins_in_thought(c, prompt, n, &in_thought, err);
+    if (in_thought) *out = c->form.think_close;
+    return rc;
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static ew_status open_program(ew_chat *c, str text, const char *what, ew_error *err) {

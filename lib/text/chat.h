@@ -39,4 +39,11 @@ ew_status chat_prompt(const ew_chat *c, const ew_message *m, size_t n, const ew_
 /* Does this token end an answer? */
 bool chat_ends(const ew_chat *c, int32_t id);
 
+/* Does the answer to this prompt begin in a thought, which the prompt has opened? */
+ew_status chat_begins_in_thought(const ew_chat *c, const int32_t *prompt, size_t n, bool *out,
+                                 ew_error *err);
+/* The text in an answer to this prompt after which what is said begins; NULL: it begins at once. */
+ew_status chat_answer_after(const ew_chat *c, const int32_t *prompt, size_t n, const char **out,
+                            ew_error *err);
+
 #endif

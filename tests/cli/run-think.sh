@@ -34,6 +34,10 @@ run opens -p hi --json
 grep -o '"text":""\|"reasoning":"\|"chat_form":"[^"]*"' "$TMP/out"
 echo '- raw text has no thoughts'
 run opens -p '<think>' --raw
+echo '- a grammar holds what is said and not what is thought'
+run opens -p hi --grammar 'root ::= "yes"'
+run opens -p hi --grammar 'root ::= "yes"' --no-think
+cat "$TMP/out" && echo
 echo '- another template, more variables'
 echo '{% for m in messages %}{{ m.content }}{% endfor %}{% if shout %}{{ raise_exception("HEY") }}{% endif %}' \
     >"$TMP/other.jinja"
