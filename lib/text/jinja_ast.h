@@ -147,6 +147,5 @@ jnode *jparse_simple(jparser *p); /* without */
 jnode *jparse_tuple(jparser *p);  /* "a, b" without parentheses, or one expression */
 jnode *jparse_target(jparser *p, bool may_be_attr); /* what `set` and `for` assign to */
 jnode *jparse_filters(jparser *p, jnode *in, bool starts_with_name);
-jnode *jparse_call(jparser *p, jnode *callee); /* at "(" */
 
 #endif

@@ -12,7 +12,7 @@ enum {
 
 /* ---- scopes and output ---------------------------------------------------------------------- */
 
-void jassign(jrun *r, jframe *f, str name, jvalue v) {
+static void bind(jrun *r, jframe *f, str name, jvalue v) {
     jvar *var;
 
     for (var = f->vars; var; var = var->next)
@@ -72,14 +72,14 @@ static void assign_tuple(jrun *r, const jnode *target, jvalue v) {
         if (target->list[i]->kind == N_TUPLE)
             assign_tuple(r, target->list[i], items.v[i]);
         else
-            jassign(r, r->frame, target->list[i]->name, items.v[i]);
+            bind(r, r->frame, target->list[i]->name, items.v[i]);
     }
 }
 
 static void assign(jrun *r, const jnode *target, jvalue v) {
     if (r->rc) return;
     if (target->kind == N_NAME) {
-        jassign(r, r->frame, target->name, v);
+        bind(r, r->frame, target->name, v);
     } else if (target->kind == N_TUPLE) {
         assign_tuple(r, target, v);
     } else {
@@ -132,7 +132,7 @@ static void exec_pass(jrun *r, const jnode *node, jloop *loop) {
     f->up = loop->frame;
     r->frame = f;
     assign(r, node->a, loop->items->v[loop->i]);
-    jassign(r, f, str_of("loop"), (jvalue){.kind = JV_LOOP, .u.loop = loop});
+    bind(r, f, str_of("loop"), (jvalue){.kind = JV_LOOP, .u.loop = loop});
     jexec(r, node->list[0]);
 }
 
@@ -179,7 +179,7 @@ static void define_macro(jrun *r, const jnode *node) {
 
     if (!m) return;
     *m = (jmacro){.node = node, .frame = r->frame};
-    jassign(r, r->frame, node->name, (jvalue){.kind = JV_MACRO, .u.macro = m});
+    bind(r, r->frame, node->name, (jvalue){.kind = JV_MACRO, .u.macro = m});
 }
 
 static bool find_named(const jargs *a, str name, size_t *out) {
@@ -202,7 +202,7 @@ static void bind_parameter(jrun *r, const jnode *node, uint32_t i, const jargs *
         v = jeval(r, node->list[i]);
     else
         v = jundef(r, "parameter '%.*s' was not provided", (int)node->names[i].n, node->names[i].p);
-    jassign(r, r->frame, node->names[i], v);
+    bind(r, r->frame, node->names[i], v);
 }
 
 static bool is_parameter(const jnode *node, str name) {
@@ -219,13 +219,13 @@ static void bind_rest(jrun *r, const jnode *node, const jargs *a) {
     for (size_t i = node->n; i < a->n && !r->rc; i++) jlist_add(r, varargs, a->v[i]);
     for (size_t i = 0; i < a->n_named && !r->rc; i++) {
         if (str_is(a->names[i], "caller"))
-            jassign(r, r->frame, a->names[i], a->v[a->n + i]);
+            bind(r, r->frame, a->names[i], a->v[a->n + i]);
         else if (!is_parameter(node, a->names[i]))
             jdict_set(r, kwargs, jstr_value(r, a->names[i], NULL), a->v[a->n + i]);
     }
     if (r->rc) return;
-    jassign(r, r->frame, str_of("varargs"), jlist_value(varargs));
-    jassign(r, r->frame, str_of("kwargs"), jdict_value(kwargs));
+    bind(r, r->frame, str_of("varargs"), jlist_value(varargs));
+    bind(r, r->frame, str_of("kwargs"), jdict_value(kwargs));
 }
 
 jvalue jexec_macro(jrun *r, const jmacro *m, const jargs *a) {

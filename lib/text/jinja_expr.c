@@ -214,7 +214,7 @@ static void arguments(jparser *p, jnode *node) {
     for (uint32_t i = 0; !p->rc && i < names.n; i++) node->names[i] = names.v[i]->name;
 }
 
-jnode *jparse_call(jparser *p, jnode *callee) {
+static jnode *call(jparser *p, jnode *callee) {
     jnode *node = jparse_node(p, N_CALL, p->at->line);
 
     if (!node || !callee) return NULL;
@@ -269,7 +269,7 @@ static jnode *postfix(jparser *p, jnode *node) {
         else if (jparse_is_op(p, '['))
             node = subscript(p, node);
         else if (jparse_is_op(p, '('))
-            node = jparse_call(p, node);
+            node = call(p, node);
         else
             break;
     }
@@ -331,7 +331,7 @@ jnode *jparse_filters(jparser *p, jnode *node, bool starts_with_name) {
         else if (jparse_is_name(p, "is"))
             node = test(p, node);
         else if (jparse_is_op(p, '('))
-            node = jparse_call(p, node);
+            node = call(p, node);
         else
             break;
     }

@@ -203,7 +203,6 @@ jvalue jeval(jrun *r, const jnode *node);                        /* jinja_eval.c
 void jexec(jrun *r, const jnode *node);                          /* jinja_exec.c; NULL is fine */
 jvalue jexec_macro(jrun *r, const jmacro *m, const jargs *a);    /* "" or its output */
 jvalue jexec_loop_call(jrun *r, const jloop *loop, jvalue over); /* loop(children) */
-void jassign(jrun *r, jframe *f, str name, jvalue v);
 
 /* jinja_load.c: the context. NULL after a failure. */
 jdict *jload(jrun *r, const json_t *values, bool marks_text);

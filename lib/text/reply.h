@@ -4,7 +4,7 @@
  * of tools, by the marks of the model's own format. Every byte comes out once, as soon as it can't
  * be the beginning of a mark; a call comes out when it is complete, and what was to be one but
  * isn't comes out as text. Files: reply_form.c (which format a template has), reply.c (the stream),
- * reply_call.c, reply_gemma.c (the bodies of calls). */
+ * reply_call.c, reply_gemma.c, reply_python.c (the bodies of calls). */
 #ifndef EW_TEXT_REPLY_H
 #define EW_TEXT_REPLY_H
 
@@ -21,7 +21,8 @@ typedef enum {
     CALL_SECTIONS, /* DeepSeek's and Kimi's tokens around NAME and JSON */
     CALL_MISTRAL,  /* an array, or NAME[ARGS]{...} */
     CALL_TAGGED,   /* NAME>{...}, of <function=NAME>{...}</function> */
-    CALL_GEMMA     /* call:NAME{key:<|"|>text<|"|>,n:1} */
+    CALL_GEMMA,    /* call:NAME{key:<|"|>text<|"|>,n:1} */
+    CALL_PYTHON    /* [NAME(key="text", n=1)] (LFM2) */
 } call_kind;
 
 /* The reply as a whole. */
@@ -74,7 +75,10 @@ ew_status reply_end(reply *r, ew_error *err); /* what is left */
 json_t *reply_calls(call_kind kind, str body, const json_t *tools);
 /* One call whose name is known, with arguments in JSON. */
 json_t *reply_named_call(str name, str arguments);
+/* One with arguments (a reference that is taken; NULL: gives NULL). */
+json_t *reply_call_of(str name, json_t *arguments);
 json_t *reply_gemma_call(str body);
+bool reply_python_calls(json_t *calls, str body);
 /* [from, to) between two strings in s, the first at or after *at; *at moves behind. */
 bool reply_between(str s, size_t *at, const char *open, const char *close, str *out);
 bool reply_set(json_t *o, str key, json_t *v);           /* takes v; false: no memory, or v NULL */

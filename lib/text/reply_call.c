@@ -19,7 +19,7 @@ bool reply_between(str s, size_t *at, const char *open, const char *close, str *
     return true;
 }
 
-static json_t *call_of(str name, json_t *arguments) {
+json_t *reply_call_of(str name, json_t *arguments) {
     json_t *n = json_stringn(name.p, name.n);
 
     if (name.n && n && arguments) return json_pack("{s:o, s:o}", "name", n, "arguments", arguments);
@@ -60,7 +60,7 @@ json_t *reply_named_call(str name, str arguments) {
     json_t *v = parse(reply_trim(arguments)), *o = v ? object_of(v) : NULL;
 
     json_decref(v);
-    return o ? call_of(name, o) : NULL;
+    return o ? reply_call_of(name, o) : NULL;
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static json_t *keyed_call(json_t *v) {
     if (json_object_size(v) != 1) return NULL;
     key = json_object_iter_key(json_object_iter(v));
     value = json_object_get(v, key);
-    return json_is_object(value) ? call_of(str_of(key), json_incref(value)) : NULL;
+    return json_is_object(value) ? reply_call_of(str_of(key), json_incref(value)) : NULL;
 }
 
 /* The names that models give to a call's parts. */
@@ -83,6 +83,7 @@ static json_t *object_call(json_t *v) {
 
     if (json_is_object(function)) return object_call(function);
     name = json_object_get(v, "name");
+    if (!name) name = json_object_get(v, "tool_name");
     if (!name) name = function;
     if (!json_is_string(name)) return keyed_call(v);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -90,7 +91,7 @@ static json_t *object_call(json_t *v) {
 
         if (!arguments) continue;
         o = object_of(arguments);
-        return o ? call_of(str_of(json_string_value(name)), o) : NULL;
+        return o ? reply_call_of(str_of(json_string_value(name)), o) : NULL;
     }
     return NULL;
 }
@@ -173,7 +174,7 @@ static str without_newlines(str s) {
 }
 
 static bool add_call(json_t *calls, str name, json_t *arguments) {
-    json_t *call = arguments ? call_of(name, arguments) : NULL;
+    json_t *call = arguments ? reply_call_of(name, arguments) : NULL;
 
     return call && json_array_append_new(calls, call) == 0;
 }
@@ -375,6 +376,8 @@ static bool read_calls(json_t *calls, call_kind kind, str body, const json_t *to
     case CALL_GEMMA:
         call = reply_gemma_call(body);
         return call && json_array_append_new(calls, call) == 0;
+    case CALL_PYTHON:
+        return reply_python_calls(calls, body);
     }
     return false;
 }

@@ -24,6 +24,8 @@ static const struct {
     {"<seed:tool_call>", NULL, CALL_XML, "<seed:tool_call>", "</seed:tool_call>", false},
     {"<arg_key>", NULL, CALL_KEYS, "<tool_call>", "</tool_call>", false},
     {"<tool_call>", "<function=", CALL_XML, "<tool_call>", "</tool_call>", false},
+    {"<|START_ACTION|>", NULL, CALL_JSON, "<|START_ACTION|>", "<|END_ACTION|>", false},
+    {"<|tool_call_start|>", NULL, CALL_PYTHON, "<|tool_call_start|>", "<|tool_call_end|>", false},
     {"<tool_calls>", NULL, CALL_JSON, "<tool_calls>", "</tool_calls>", false},
     {"<tool_call>", NULL, CALL_JSON, "<tool_call>", "</tool_call>", false},
     {"<|tools_prefix|>", NULL, CALL_JSON, "<|tools_prefix|>", "<|tools_suffix|>", false},
@@ -86,6 +88,18 @@ static void find_thoughts(reply_form *f, str t) {
     f->thinks_anywhere = thoughts[i].anywhere;
 }
 
+/* Marks around what is said, which say nothing that isn't known without them. */
+static void find_skips(reply_form *f, str t) {
+    static const char *const pairs[][2] = {{"<response>", "</response>"},
+                                           {"<|START_RESPONSE|>", "<|END_RESPONSE|>"}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (!has(t, pairs[i][0])) continue;
+        f->skip[0] = pairs[i][0];
+        f->skip[1] = pairs[i][1];
+    }
+}
+
 void reply_form_of(reply_form *f, str chat_template) {
     *f = (reply_form){0};
     find_thoughts(f, chat_template);
@@ -98,10 +112,7 @@ void reply_form_of(reply_form *f, str chat_template) {
         return;
     }
     find_calls(f, chat_template);
-    if (has(chat_template, "<response>")) {
-        f->skip[0] = "<response>";
-        f->skip[1] = "</response>";
-    }
+    find_skips(f, chat_template);
 }
 
 /* Tokens inside the bodies of calls. */

@@ -109,9 +109,9 @@ json_t *reply_gemma_call(str body) {
     r.s = (str){r.s.p + 5, r.s.n - 5};
     name = reply_trim(until(&r, "{"));
     arguments = take(&r, '{') ? object(&r) : NULL;
-    if (!arguments || !name.n || reply_trim(r.s).n) {
+    if (reply_trim(r.s).n) {
         json_decref(arguments);
         return NULL;
     }
-    return json_pack("{s:s%, s:o}", "name", name.p, name.n, "arguments", arguments);
+    return reply_call_of(name, arguments);
 }

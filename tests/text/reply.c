@@ -26,21 +26,23 @@ static const char tools[] =
 #define ADD     "{\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3.5}}"
 
 /* Signs that a template of the model shows, as far as they matter here. */
-#define QWEN3    "<think> </think> <tool_call>"
-#define QWEN_XML "<think> </think> <tool_call> <function="
-#define GLM      "<think> </think> <tool_call> <arg_key>"
-#define LLAMA    "<|python_tag|>"
-#define MISTRAL  "[TOOL_CALLS] [THINK] [/THINK]"
-#define DEEPSEEK "<think> </think> <｜tool▁calls▁begin｜>"
-#define DSML     "<think> </think> DSML function_calls"
-#define KIMI     "<|tool_calls_section_begin|>"
-#define HARMONY  "<|channel|> <|message|>"
-#define GEMMA    "<|channel>thought <channel|> <|tool_call> <tool_call|>"
-#define GRANITE  "<think> </think> <response> <|tool_call|>"
-#define FUNC31   "<function= <|python_tag|>"
-#define FUNC32   ">>> recipient"
-#define APERTUS  "<|inner_prefix|> <|inner_suffix|> <|tools_prefix|>"
-#define SEED     "<seed:think> </seed:think> <seed:tool_call>"
+#define QWEN3     "<think> </think> <tool_call>"
+#define QWEN_XML  "<think> </think> <tool_call> <function="
+#define GLM       "<think> </think> <tool_call> <arg_key>"
+#define LLAMA     "<|python_tag|>"
+#define MISTRAL   "[TOOL_CALLS] [THINK] [/THINK]"
+#define DEEPSEEK  "<think> </think> <｜tool▁calls▁begin｜>"
+#define DSML      "<think> </think> DSML function_calls"
+#define KIMI      "<|tool_calls_section_begin|>"
+#define HARMONY   "<|channel|> <|message|>"
+#define GEMMA     "<|channel>thought <channel|> <|tool_call> <tool_call|>"
+#define GRANITE   "<think> </think> <response> <|tool_call|>"
+#define FUNC31    "<function= <|python_tag|>"
+#define FUNC32    ">>> recipient"
+#define APERTUS   "<|inner_prefix|> <|inner_suffix|> <|tools_prefix|>"
+#define COMMAND_R "<|START_THINKING|> <|END_THINKING|> <|START_ACTION|> <|START_RESPONSE|>"
+#define LFM2      "<|tool_call_start|>"
+#define SEED      "<seed:think> </seed:think> <seed:tool_call>"
 
 typedef struct {
     const char *signs;
@@ -177,6 +179,19 @@ static const sample samples[] = {
     {FUNC32, false,
      "all\nI look.\n>>>get_weather\n{\"city\": \"Paris\"}>>>add\n{\"a\": 2, \"b\": 3.5}", "I look.",
      "", PARIS ADD},
+    {COMMAND_R, false,
+     "<|START_THINKING|>hm<|END_THINKING|><|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": "
+     "\"add\", \"parameters\": {\"a\": 2, \"b\": 3.5}}]<|END_ACTION|>",
+     "", "hm", ADD},
+    {COMMAND_R, false, "<|START_RESPONSE|>Five.<|END_RESPONSE|>", "Five.", "", ""},
+    {LFM2, false,
+     "<|tool_call_start|>[get_weather(city=\"Paris\", days=2), add(a=2, b=3.5)]<|tool_call_end|>So.",
+     "So.", "", PARIS_2 ADD},
+    {LFM2, false,
+     "<|tool_call_start|>[f(l=[1, 'it\\'s', None], d={'k': True}, e=[])]<|tool_call_end|>", "", "",
+     "{\"name\":\"f\",\"arguments\":{\"l\":[1,\"it's\",null],\"d\":{\"k\":true},\"e\":[]}}"},
+    {LFM2, false, "<|tool_call_start|>[f(a=]<|tool_call_end|>",
+     "<|tool_call_start|>[f(a=]<|tool_call_end|>", "", ""},
     {APERTUS, false,
      "<|inner_prefix|>hm<|inner_suffix|><|tools_prefix|>[{\"get_weather\": {\"city\": \"Paris\"}}, "
      "{\"add\": {\"a\": 2, \"b\": 3.5}}]<|tools_suffix|>",
