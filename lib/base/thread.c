@@ -26,10 +26,16 @@ typedef struct {
     pthread_t thread;
 } worker;
 
+typedef struct {
+    atomic_size_t taken; /* of this thread's share */
+    char pad[LINE - sizeof(atomic_size_t)];
+} share;
+
 struct pool {
     int n; /* threads, the caller included */
     int n_started;
     worker *workers; /* n - 1 */
+    share *shares;   /* n */
 
     pthread_mutex_t run_lock; /* held by pool_run(): one run at a time */
 
@@ -53,17 +59,23 @@ static inline void cpu_relax(void) {
 #endif
 }
 
+static void reset_counters(pool *p) {
+    atomic_store_explicit(&p->taken, 0, memory_order_relaxed);
+    for (int i = 0; i < p->n; i++)
+        atomic_store_explicit(&p->shares[i].taken, 0, memory_order_relaxed);
+}
+
 void pool_barrier(pool *p) {
     const unsigned phase = atomic_load_explicit(&p->phase, memory_order_relaxed);
 
     if (p->n == 1) {
-        atomic_store_explicit(&p->taken, 0, memory_order_relaxed);
+        reset_counters(p);
         return;
     }
     /* acq_rel: the last to arrive sees what all others wrote before they arrived. */
     if (atomic_fetch_add_explicit(&p->arrived, 1, memory_order_acq_rel) == p->n - 1) {
         atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&p->taken, 0, memory_order_relaxed);
+        reset_counters(p);
         /* release: pairs with the acquire of those who wait below. */
         atomic_store_explicit(&p->phase, phase + 1, memory_order_release);
         return;
@@ -88,6 +100,23 @@ bool pool_take(pool *p, size_t n, size_t step, size_t *begin, size_t *end) {
     *begin = at;
     *end = step < n - at ? at + step : n;
     return true;
+}
+
+bool pool_take_near(pool *p, int ith, size_t n, size_t *item, bool *goes_on) {
+    for (int i = 0; i < p->n; i++) {
+        const size_t of = (size_t)((ith + i) % p->n), n_thread = (size_t)p->n;
+        const size_t begin = n * of / n_thread, len = n * (of + 1) / n_thread - begin;
+        atomic_size_t *taken = &p->shares[of].taken;
+        size_t at;
+
+        if (atomic_load_explicit(taken, memory_order_relaxed) >= len) continue;
+        at = atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+        if (at >= len) continue;
+        *item = begin + at;
+        *goes_on = i == 0 && at + 1 < len;
+        return true;
+    }
+    return false;
 }
 
 /* Waits for a run after number `seen`; false when the pool closes. */
@@ -120,7 +149,7 @@ static void *worker_main(void *arg) {
 
 void pool_run(pool *p, void (*fn)(void *arg, int ith), void *arg) {
     pthread_mutex_lock(&p->run_lock);
-    atomic_store_explicit(&p->taken, 0, memory_order_relaxed);
+    reset_counters(p);
     if (p->n > 1) {
         p->fn = fn;
         p->arg = arg;
@@ -147,7 +176,8 @@ ew_status pool_new(pool **out, int n_threads, ew_error *err) {
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     p->workers = mem_array((size_t)n_threads, sizeof *p->workers);
-    if (!p->workers) {
+    p->shares = mem_array((size_t)n_threads, sizeof *p->shares);
+    if (!p->workers || !p->shares) {
         pool_free(p);
         return fail(err, EW_ENOMEM, "thread pool: out of memory");
     }
@@ -179,6 +209,7 @@ void pool_free(pool *p) {
     pthread_mutex_destroy(&p->lock);
     pthread_mutex_destroy(&p->run_lock);
     mem_free(p->workers);
+    mem_free(p->shares);
     mem_free(p);
 }
 

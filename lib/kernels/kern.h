@@ -14,6 +14,8 @@
 
 #include "tensor/type.h"
 
+#include <stdbool.h>
+
 /* Activation forms. */
 typedef enum {
     ACT_F32,   /* n floats */
@@ -64,10 +66,11 @@ typedef struct {
 
     /* The same for n_group groups of 16 rows: y row r of group g in y[t * y_stride + 16 * g + r].
      * w: rows of row_bytes, or with row_bytes 0 packed ones (pack.h); both give the same bits.
+     * goes_on: the group after the last will be wanted next, and may be fetched already.
      * NULL: this CPU has no such kernel for the type. */
     void (*matmul_groups[TYPE_COUNT])(float *y, size_t y_stride, const void *w, size_t row_bytes,
                                       const void *x, size_t x_bytes, size_t n_group, size_t n_tok,
-                                      size_t n);
+                                      size_t n, bool goes_on);
 
     /* sum_i x[i] * y[i]; any n */
     float (*dot_f32)(const float *x, const float *y, size_t n);

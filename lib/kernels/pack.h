@@ -24,8 +24,8 @@
 
 enum {
     PACK_ROWS = 16,
-    PACK_VECTOR = 64,      /* bytes */
-    PACK_RECORD_MAX = 3584 /* bytes: the largest record, of Q6_K, is 3360 */
+    PACK_VECTOR = 64,    /* bytes */
+    PACK_SPAN_MAX = 4608 /* bytes of records of 256 columns: Q8_0 has most, 4352 */
 };
 
 typedef struct {

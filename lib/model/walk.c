@@ -134,6 +134,7 @@ static uint64_t lay_out(walk_space *w, uint8_t *base) {
     w->work = carve(&c, n_thread * sizeof *w->work);
     for (size_t i = 0; i < n_thread; i++) {
         cpu_work work = {
+            .ith = (int)i,
             .tile = carve(&c, cpu_tile_floats(chunk > WALK_LOGIT_ROWS ? chunk : WALK_LOGIT_ROWS) *
                                   sizeof(float)),
             .row = carve(&c, m->n_in_max * sizeof(float)),

@@ -3,7 +3,7 @@
  * Every kernel at every instruction set that this machine has, against the plain C: whole numbers
  * bit for bit, floats within a bound made of the data. Inputs and outputs end at a guard page.
  *
- * usage: checkkern [--seed N] [--filter TEXT] [--bench]
+ * usage: checkkern [--seed N] [--filter TEXT] [--bench] [--no-avx512]
  * The seed of a run is printed; --bench measures instead of checking. */
 #include "base/error.h"
 #include "kernels/half.h"
@@ -270,13 +270,14 @@ static void check_packed_shape(elem_type t, size_t n, size_t n_group, size_t n_t
         pack_group(t, (uint8_t *)packed.data + g * group, row_of(&p, g * PACK_ROWS), p.row_bytes,
                    n);
     ref.matmul[t](want.data, stride, p.w.data, p.row_bytes, p.x.data, p.x_bytes, n_row, n_tok, n);
-    k.matmul_groups[t](got.data, stride, packed.data, 0, p.x.data, p.x_bytes, n_group, n_tok, n);
+    k.matmul_groups[t](got.data, stride, packed.data, 0, p.x.data, p.x_bytes, n_group, n_tok, n,
+                       false);
     compare_product(&p, want.data, got.data, stride);
     for (size_t i = 0; i < n_tok; i++) {
         float one[3 * PACK_ROWS];
 
         k.matmul_groups[t](one, n_row, p.w.data, p.row_bytes, tok_of(&p, i), p.x_bytes, n_group, 1,
-                           n);
+                           n, i % 2 == 0);
         if (memcmp(one, (float *)got.data + i * stride, n_row * sizeof(float)) != 0)
             bad("n %zu token %zu of %zu: other bits than alone", n, i, n_tok);
     }
@@ -883,23 +884,26 @@ static void run_level(uint32_t features, const char *isa) {
 }
 
 int main(int argc, char **argv) {
-    const uint32_t have = cpu_features();
+    uint32_t have = cpu_features();
     bool bench = false;
 
     seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--bench") == 0) {
             bench = true;
+        } else if (strcmp(argv[i], "--no-avx512") == 0) {
+            have &= ~(uint32_t)EW_CPU_AVX512;
         } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
             seed = strtoull(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
             filter = argv[++i];
         } else {
-            fprintf(stderr, "usage: checkkern [--seed N] [--filter TEXT] [--bench]\n");
+            fprintf(stderr,
+                    "usage: checkkern [--seed N] [--filter TEXT] [--bench] [--no-avx512]\n");
             return 2;
         }
     }
-    if (bench) return kern_bench(filter);
+    if (bench) return kern_bench(filter, have);
     printf("seed %llu\n", (unsigned long long)seed);
     kern_fill(&ref, EW_CPU_GENERIC);
     run_level(EW_CPU_GENERIC, "c"); /* against itself: shapes, guards, bad scales */

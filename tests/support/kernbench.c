@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * checkkern --bench. Each line is the median of interleaved rounds in CPU time, one thread:
- *     name, ns of one call, GB/s of what it reads, ratio to plain C
- * matmul_1 reads a matrix larger than most caches, one token: its GB/s compare with read_sum's.
- * matmul_hot is the same with rows that stay in cache: what the core could do. matmul_32 has 32
- * tokens and says billions of multiply-adds a second. */
+ * checkkern --bench. Each line is the least of interleaved rounds in CPU time, one thread (noise
+ * only adds): name, ns of one call, GB/s of what it reads, ratio to plain C matmul_1 reads a matrix
+ * larger than most caches, one token: its GB/s compare with read_sum's. matmul_hot is the same with
+ * rows that stay in cache: what the core could do. matmul_32 has 32 tokens and says billions of
+ * multiply-adds a second. groups_* are the same of the kernels for 16 rows at a time, set against
+ * the row kernels of the same instruction set. */
 #include "tests/support/kernbench.h"
 
 #include "base/mem.h"
@@ -18,9 +19,9 @@
 #include <time.h>
 
 enum {
-    ROUNDS = 5,
-    N = 4096,       /* elements of a row */
-    MATRIX_MB = 48, /* of a one-token product and of read_sum */
+    ROUNDS = 9,
+    N = 4096,        /* elements of a row */
+    MATRIX_MB = 128, /* of a one-token product and of read_sum: larger than most caches */
     HOT_ROWS = 32,
     BATCH_ROWS = 256, /* of a product with several tokens: in L2 or L3 */
     BATCH_TOKS = 32,
@@ -85,16 +86,23 @@ static void bench(const char *filter, const char *slot, const char *variant, ben
     }
     qsort(c, ROUNDS, sizeof *c, by_value);
     qsort(best, ROUNDS, sizeof *best, by_value);
-    if (macs > 0) snprintf(rate, sizeof rate, "%7.1f G/s", macs / best[ROUNDS / 2]);
-    printf("%-24s c %11.0f ns  %s %11.0f ns %7.2f GB/s %12s %6.1fx\n", name, c[ROUNDS / 2],
-           best_table.isa, best[ROUNDS / 2], bytes / best[ROUNDS / 2], rate,
-           c[ROUNDS / 2] / best[ROUNDS / 2]);
+    if (macs > 0) snprintf(rate, sizeof rate, "%7.1f G/s", macs / best[0]);
+    printf("%-24s c %11.0f ns  %s %11.0f ns %7.2f GB/s %12s %6.1fx\n", name, c[0], best_table.isa,
+           best[0], bytes / best[0], rate, c[0] / best[0]);
     fflush(stdout);
 }
 
 static void call_matmul(const kern_table *t, bench_data *d) {
     t->matmul[d->type](d->y, d->rows, d->w, type_row_bytes(d->type, N), d->act,
                        act_bytes(act_of(d->type), N), d->rows, d->toks, N);
+}
+
+static void call_groups(const kern_table *t, bench_data *d) {
+    if (t == &c_table)
+        call_matmul(&best_table, d);
+    else
+        t->matmul_groups[d->type](d->y, d->rows, d->w, type_row_bytes(d->type, N), d->act,
+                                  act_bytes(act_of(d->type), N), d->rows / 16, d->toks, N, false);
 }
 
 static void call_quant(const kern_table *t, bench_data *d) {
@@ -158,6 +166,31 @@ static void call_read(const kern_table *t, bench_data *d) {
     sink_u64 = t->read_sum(d->w, d->w_size);
 }
 
+/* One matrix kernel of a type at its three shapes. */
+static void bench_product(const char *filter, const char *kind, bench_call *call, bench_data *d) {
+    const char *name = type_get((uint32_t)d->type)->name;
+    const size_t row = type_row_bytes(d->type, N);
+    const struct {
+        const char *shape;
+        size_t rows, toks;
+    } s[] = {{"1", d->w_size / row / 16 * 16, 1},
+             {"hot", HOT_ROWS, 1},
+             {"2", HOT_ROWS, 2},
+             {"4", HOT_ROWS, 4},
+             {"8", HOT_ROWS, 8},
+             {"32", BATCH_ROWS, BATCH_TOKS}};
+
+    for (size_t i = 0; i < sizeof s / sizeof *s; i++) {
+        char slot[32];
+
+        snprintf(slot, sizeof slot, "%s_%s", kind, s[i].shape);
+        d->rows = s[i].rows;
+        d->toks = s[i].toks;
+        bench(filter, slot, name, call, d, (double)d->rows * (double)row,
+              (double)(d->rows * d->toks) * N);
+    }
+}
+
 static void bench_products(const char *filter, bench_data *d) {
     rng r = {1};
 
@@ -167,21 +200,12 @@ static void bench_products(const char *filter, bench_data *d) {
 
         if (!c_table.matmul[t]) continue;
         d->type = t;
-        d->rows = d->w_size / row;
-        d->toks = 1;
-        make_weights(d->w, t, d->rows * N, BITS_RANDOM, &r);
+        make_weights(d->w, t, d->w_size / row * N, BITS_RANDOM, &r);
         for (size_t i = 0; i < BATCH_TOKS; i++) {
             c_table.quant_act[act_of(t)](d->act + i * x, d->f + i * 8, N);
         }
-        bench(filter, "matmul_1", name, call_matmul, d, (double)d->rows * (double)row,
-              (double)d->rows * N);
-        d->rows = HOT_ROWS;
-        bench(filter, "matmul_hot", name, call_matmul, d, (double)d->rows * (double)row,
-              (double)d->rows * N);
-        d->rows = BATCH_ROWS;
-        d->toks = BATCH_TOKS;
-        bench(filter, "matmul_32", name, call_matmul, d, (double)BATCH_ROWS * (double)row,
-              (double)BATCH_ROWS * N * BATCH_TOKS);
+        bench_product(filter, "matmul", call_matmul, d);
+        if (best_table.matmul_groups[t]) bench_product(filter, "groups", call_groups, d);
     }
 }
 
@@ -218,12 +242,12 @@ static void bench_vectors(const char *filter, bench_data *d) {
     bench(filter, "read_sum", NULL, call_read, d, (double)d->w_size, 0);
 }
 
-int kern_bench(const char *filter) {
+int kern_bench(const char *filter, uint32_t features) {
     bench_data d = {.w_size = (size_t)MATRIX_MB << 20};
     rng r = {1};
 
     kern_fill(&c_table, EW_CPU_GENERIC);
-    kern_fill(&best_table, cpu_features());
+    kern_fill(&best_table, features);
     d.w = mem_array(d.w_size, 1);
     d.f = mem_array(4 * N, sizeof *d.f);
     d.y = mem_array(d.w_size / (N / 5), sizeof *d.y);

@@ -4,6 +4,8 @@
 
 /* Prints time and rate of every kernel, plain C and this machine's best in turn; filter: only names
  * that contain it, NULL for all. Returns a process's exit status. */
-int kern_bench(const char *filter);
+#include <stdint.h>
+
+int kern_bench(const char *filter, uint32_t features);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Work is cut by rows of the weights: each piece of a matrix is streamed once by one thread, which
- * is the whole cost of decoding. Pieces are small enough that a slow thread holds the others up by
- * little, and large enough that taking one costs nothing. */
+ * is the whole cost of decoding. A thread's pieces are neighbours, so that kernels can fetch ahead
+ * across them. They are small enough that a slow thread holds the others up by little, and large
+ * enough that taking one costs nothing. */
 #include "backend/cpu/ops.h"
 
 #include "kernels/pack.h"
@@ -44,35 +45,49 @@ static size_t piece_rows(const weight *w, size_t n_threads) {
     return rows ? rows : ROW_UNIT;
 }
 
-/* Whole groups of 16 rows, packed or as they lie in the file. */
-static void multiply_groups(const ew_engine *e, const weight *w, size_t r0, size_t n_row,
-                            const uint8_t *x, size_t x_bytes, size_t n_tok, float *y,
-                            size_t y_stride) {
-    const uint8_t *groups =
-        w->packed ? w->packed + r0 / PACK_ROWS * w->group_bytes : w->data + r0 * w->row_bytes;
+/* A piece of a matrix. */
+typedef struct {
+    const weight *w;
+    size_t row, n_row;
+    bool goes_on; /* the piece after it is this thread's next */
+} piece;
+
+/* Piece i of w, of step rows. */
+static piece piece_at(const weight *w, size_t i, size_t step, bool goes_on) {
+    const size_t row = i * step, left = w->n_out - row;
+
+    return (piece){w, row, left < step ? left : step, goes_on && left > step};
+}
+
+/* n_row whole groups of 16 rows, packed or as they lie in the file. */
+static void multiply_groups(const ew_engine *e, const piece *p, size_t n_row, const uint8_t *x,
+                            size_t x_bytes, size_t n_tok, float *y, size_t y_stride) {
+    const weight *w = p->w;
+    const uint8_t *groups = w->packed ? w->packed + p->row / PACK_ROWS * w->group_bytes
+                                      : w->data + p->row * w->row_bytes;
 
     for (size_t t = 0; t < n_tok; t += TOKENS_GROUPS) {
         const size_t m = n_tok - t < TOKENS_GROUPS ? n_tok - t : TOKENS_GROUPS;
 
         e->kern.matmul_groups[w->type](y + t * y_stride, y_stride, groups,
                                        w->packed ? 0 : w->row_bytes, x + t * x_bytes, x_bytes,
-                                       n_row / PACK_ROWS, m, w->n_in);
+                                       n_row / PACK_ROWS, m, w->n_in, p->goes_on);
     }
 }
 
-/* y[t * y_stride + r] for rows [r0, r0 + n_row) of w and all tokens. y points at row r0. */
-static void multiply(const ew_engine *e, const cpu_work *work, const weight *w, size_t r0,
-                     size_t n_row, const acts *x, size_t n_tok, float *y, size_t y_stride) {
+/* y[t * y_stride + r] for the piece's rows and all tokens. y points at its first row. */
+static void multiply(const ew_engine *e, const cpu_work *work, const piece *p, const acts *x,
+                     size_t n_tok, float *y, size_t y_stride) {
+    const weight *w = p->w;
     const void *in = w->form == ACT_F32 ? (const void *)x->f32 : x->q[w->form];
     const size_t x_bytes = w->form == ACT_F32 ? x->n * sizeof(float) : act_bytes(w->form, w->n_in);
-    const size_t n_whole = w->group_bytes ? n_row / PACK_ROWS * PACK_ROWS : 0;
-    const uint8_t *rows;
+    const size_t n_whole = w->group_bytes ? p->n_row / PACK_ROWS * PACK_ROWS : 0;
+    const size_t n_row = p->n_row - n_whole;
+    const uint8_t *rows = w->data + (p->row + n_whole) * w->row_bytes;
 
-    if (n_whole) multiply_groups(e, w, r0, n_whole, in, x_bytes, n_tok, y, y_stride);
-    if (n_whole == n_row) return;
+    if (n_whole) multiply_groups(e, p, n_whole, in, x_bytes, n_tok, y, y_stride);
+    if (!n_row) return;
     y += n_whole;
-    n_row -= n_whole;
-    rows = w->data + (r0 + n_whole) * w->row_bytes;
     if (w->form != act_of(w->type)) { /* evaluation in float */
         for (size_t r = 0; r < n_row; r++) {
             e->kern.dequant[w->type](work->row, rows + r * w->row_bytes, w->n_in);
@@ -89,52 +104,54 @@ static void multiply(const ew_engine *e, const cpu_work *work, const weight *w, 
     }
 }
 
-/* Rows [r0, r0 + n) of one product, with its bias and sum. */
-static void product_piece(const ew_engine *e, cpu_work *work, const product *p, size_t r0, size_t n,
+/* A piece of one product, with its bias and sum. */
+static void product_piece(const ew_engine *e, cpu_work *work, const product *p, const piece *at,
                           const acts *x, size_t n_tok) {
-    float *out = p->is_add ? work->tile : p->y + r0;
-    const size_t stride = p->is_add ? n : p->y_stride;
+    float *out = p->is_add ? work->tile : p->y + at->row;
+    const size_t n = at->n_row, stride = p->is_add ? n : p->y_stride;
 
-    multiply(e, work, p->w, r0, n, x, n_tok, out, stride);
+    multiply(e, work, at, x, n_tok, out, stride);
     if (p->bias)
-        for (size_t t = 0; t < n_tok; t++) e->kern.add_f32(out + t * stride, p->bias + r0, n);
+        for (size_t t = 0; t < n_tok; t++) e->kern.add_f32(out + t * stride, p->bias + at->row, n);
     if (p->is_add)
         for (size_t t = 0; t < n_tok; t++)
-            e->kern.add_f32(p->y + t * p->y_stride + r0, out + t * stride, n);
+            e->kern.add_f32(p->y + t * p->y_stride + at->row, out + t * stride, n);
 }
 
 void cpu_products(const ew_engine *e, cpu_work *work, const product *p, size_t n_p, const acts *x,
                   size_t n_tok) {
-    size_t step[CPU_PRODUCTS], first[CPU_PRODUCTS + 1] = {0}, b, end;
+    size_t step[CPU_PRODUCTS], first[CPU_PRODUCTS + 1] = {0}, item;
+    bool goes_on;
 
     for (size_t i = 0; i < n_p; i++) {
         step[i] = piece_rows(p[i].w, (size_t)pool_size(e->pool));
         first[i + 1] = first[i] + (p[i].w->n_out + step[i] - 1) / step[i];
     }
-    while (pool_take(e->pool, first[n_p], 1, &b, &end)) {
-        size_t i = 0, r0, n;
+    while (pool_take_near(e->pool, work->ith, first[n_p], &item, &goes_on)) {
+        size_t i = 0;
+        piece at;
 
-        while (b >= first[i + 1]) i++;
-        r0 = (b - first[i]) * step[i];
-        n = p[i].w->n_out - r0 < step[i] ? p[i].w->n_out - r0 : step[i];
-        product_piece(e, work, &p[i], r0, n, x, n_tok);
+        while (item >= first[i + 1]) i++;
+        at = piece_at(p[i].w, item - first[i], step[i], goes_on);
+        product_piece(e, work, &p[i], &at, x, n_tok);
     }
 }
 
-/* Rows [r0, r0 + n) of the first half of a feed-forward. */
-static void gate_up_piece(const ew_engine *e, cpu_work *work, const gate_up *p, size_t r0, size_t n,
+/* A piece of the first half of a feed-forward; at: of the first matrix. */
+static void gate_up_piece(const ew_engine *e, cpu_work *work, const gate_up *p, const piece *at,
                           const acts *x, float *y, size_t n_tok) {
-    const weight *first = p->gate ? p->gate : p->up;
     const float *bias = p->gate ? p->b_gate : p->b_up;
-    const size_t stride = first->n_out;
+    const size_t n = at->n_row, stride = at->w->n_out;
+    piece up = *at;
 
-    multiply(e, work, first, r0, n, x, n_tok, y + r0, stride);
-    if (p->gate) multiply(e, work, p->up, r0, n, x, n_tok, work->tile, n);
+    up.w = p->up;
+    multiply(e, work, at, x, n_tok, y + at->row, stride);
+    if (p->gate) multiply(e, work, &up, x, n_tok, work->tile, n);
     for (size_t t = 0; t < n_tok; t++) {
-        float *g = y + t * stride + r0, *u = p->gate ? work->tile + t * n : NULL;
+        float *g = y + t * stride + at->row, *u = p->gate ? work->tile + t * n : NULL;
 
-        if (bias) e->kern.add_f32(g, bias + r0, n);
-        if (u && p->b_up) e->kern.add_f32(u, p->b_up + r0, n);
+        if (bias) e->kern.add_f32(g, bias + at->row, n);
+        if (u && p->b_up) e->kern.add_f32(u, p->b_up + at->row, n);
         p->act(g, u, n);
     }
 }
@@ -143,31 +160,37 @@ void cpu_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p, const act
                  size_t n_tok) {
     const weight *first = p->gate ? p->gate : p->up;
     const size_t step = piece_rows(first, (size_t)pool_size(e->pool));
-    size_t b, end;
+    const size_t n = (first->n_out + step - 1) / step;
+    size_t item;
+    bool goes_on;
 
-    while (pool_take(e->pool, first->n_out, step, &b, &end))
-        gate_up_piece(e, work, p, b, end - b, x, y, n_tok);
+    while (pool_take_near(e->pool, work->ith, n, &item, &goes_on)) {
+        const piece at = piece_at(first, item, step, goes_on);
+
+        gate_up_piece(e, work, p, &at, x, y, n_tok);
+    }
 }
 
 /* ---- experts -------------------------------------------------------------------------------- */
 
 /* A piece of one expert's matrix. */
 typedef struct {
-    size_t expert, r0, n;
-    size_t first, n_row; /* its rows of the step */
+    size_t expert;
+    piece at;            /* its w is that of all experts */
+    size_t first, n_row; /* the expert's rows of the step */
 } expert_piece;
 
 /* Shares out the active experts' matrices in pieces. */
-static bool take_piece(const ew_engine *e, const weight *w, const expert_rows *rows,
-                       expert_piece *out) {
+static bool take_piece(const ew_engine *e, const cpu_work *work, const weight *w,
+                       const expert_rows *rows, expert_piece *out) {
     const size_t step = piece_rows(w, (size_t)pool_size(e->pool));
     const size_t per = (w->n_out + step - 1) / step;
-    size_t b, end;
+    size_t item;
+    bool goes_on;
 
-    if (!pool_take(e->pool, rows->n_active * per, 1, &b, &end)) return false;
-    out->expert = rows->active[b / per];
-    out->r0 = b % per * step;
-    out->n = w->n_out - out->r0 < step ? w->n_out - out->r0 : step;
+    if (!pool_take_near(e->pool, work->ith, rows->n_active * per, &item, &goes_on)) return false;
+    out->expert = rows->active[item / per];
+    out->at = piece_at(w, item % per, step, goes_on);
     out->first = rows->first[out->expert];
     out->n_row = rows->first[out->expert + 1] - out->first;
     return true;
@@ -185,35 +208,37 @@ static acts acts_from(const acts *x, size_t first) {
 
 void cpu_experts_gate_up(const ew_engine *e, cpu_work *work, const gate_up *p,
                          const expert_rows *rows, const acts *x, float *y) {
-    expert_piece piece;
+    expert_piece of;
 
-    while (take_piece(e, p->up, rows, &piece)) {
-        const size_t i = piece.expert, n_out = p->up->n_out;
+    while (take_piece(e, work, p->up, rows, &of)) {
+        const size_t i = of.expert, n_out = p->up->n_out;
         const weight gate = weight_of(p->gate, i), up = weight_of(p->up, i);
         const gate_up one = {.gate = &gate,
                              .up = &up,
                              .b_gate = p->b_gate ? p->b_gate + i * n_out : NULL,
                              .b_up = p->b_up ? p->b_up + i * n_out : NULL,
                              .act = p->act};
-        const acts in = acts_from(x, rows->is_one_token ? 0 : piece.first);
+        const acts in = acts_from(x, rows->is_one_token ? 0 : of.first);
 
-        gate_up_piece(e, work, &one, piece.r0, piece.n, &in, y + piece.first * n_out, piece.n_row);
+        of.at.w = &gate;
+        gate_up_piece(e, work, &one, &of.at, &in, y + of.first * n_out, of.n_row);
     }
 }
 
 void cpu_experts_down(const ew_engine *e, cpu_work *work, const weight *down, const float *bias,
                       const expert_rows *rows, const acts *x, float *y) {
-    expert_piece piece;
+    expert_piece of;
 
-    while (take_piece(e, down, rows, &piece)) {
-        const weight one = weight_of(down, piece.expert);
-        const acts in = acts_from(x, piece.first);
+    while (take_piece(e, work, down, rows, &of)) {
+        const weight one = weight_of(down, of.expert);
+        const acts in = acts_from(x, of.first);
         const product p = {.w = &one,
-                           .bias = bias ? bias + piece.expert * down->n_out : NULL,
-                           .y = y + piece.first * down->n_out,
+                           .bias = bias ? bias + of.expert * down->n_out : NULL,
+                           .y = y + of.first * down->n_out,
                            .y_stride = down->n_out};
 
-        product_piece(e, work, &p, piece.r0, piece.n, &in, piece.n_row);
+        of.at.w = &one;
+        product_piece(e, work, &p, &of.at, &in, of.n_row);
     }
 }
 

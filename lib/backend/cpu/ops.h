@@ -18,6 +18,7 @@ typedef struct {
 
 /* Thread-private work space, one a thread. */
 typedef struct {
+    int ith;     /* the thread's number in the pool */
     float *tile; /* cpu_tile_floats(chunk) */
     float *row;  /* the longest row of any weight: dequantised when evaluating in float */
 } cpu_work;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products with packed weights (kernels/pack.h), AVX2. A strip of 16 rows and up to 256 columns is
- * unpacked into the first-level cache once, then multiplied with all tokens.
+ * Products of 16 rows at a time (kernels/pack.h), AVX2. With one or two tokens the weights go from
+ * the record straight into the products; with more a record is first widened to bytes in the
+ * first-level cache, and used for all of them.
  *
  * A vector of 64 bytes is two of 8 rows here. Bytes are multiplied into 16-bit pairs; as many pairs
  * are added there as can't overflow (RUN quads), then a multiply-add with the sub-block's scale, or
@@ -17,17 +18,9 @@
 enum {
     COLS = 256,
     QUADS = COLS / 4,
-    BLOCKS = COLS / 32,
     HALVES = 2, /* of a vector of 16 rows */
     TILE = 4    /* tokens whose sums are kept near */
 };
-
-typedef struct {
-    _Alignas(64) uint8_t q[QUADS][64];
-    int16_t sc[16][32];                 /* super-blocks: sub-block scales, each twice */
-    int16_t mn[8][32];                  /* multiplied with the activations' sums of 16, in pairs */
-    float d[BLOCKS][16], m[BLOCKS][16]; /* super-blocks use the first of each */
-} strip;
 
 INLINE __m256i load256(const void *p) {
     return _mm256_loadu_si256((const __m256i *)p);
@@ -54,58 +47,92 @@ INLINE __m256i bits(__m256i v, int from, int n, int to) {
     return _mm256_and_si256(v, mask);
 }
 
-/* Quads 8j .. 8j + 7, 32 columns, from the planes of a record. Whole bytes are made signed. */
-INLINE void unpack32(uint8_t (*out)[64], const uint8_t *rec, size_t j, const pack_layout l) {
-    for (size_t i = 0; i < 8; i++)
-        for (size_t h = 0; h < 64; h += 32) {
-            const size_t q = 8 * j + i;
-            __m256i v = load256(rec + pack_vector(l.low, q) + h);
+/* Records of up to 256 columns, widened for many tokens: values as bytes, and of super-blocks the
+ * pairs that sums are multiplied with. */
+typedef struct {
+    _Alignas(64) uint8_t q[QUADS][PACK_VECTOR];
+    int16_t sc[16][32]; /* scales, each twice */
+    int16_t mn[8][32];  /* minimums, or with an offset scales, for two sums of 16 */
+} strip;
 
-            if (l.low.bits < 8)
-                v = bits(v, pack_bit(l.low, q), l.low.bits, 0);
-            else
-                v = _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80));
-            if (l.high.bits)
-                v = _mm256_or_si256(v, bits(load256(rec + pack_vector(l.high, q) + h),
-                                            pack_bit(l.high, q), l.high.bits, l.low.bits));
-            store256(out[i] + h, v);
-        }
+/* The planes of some quads of a record; `wide` ones have been brought to bytes. */
+typedef struct {
+    const uint8_t *low, *high;
+    bool is_wide;
+} planes;
+
+/* Rows 8h .. 8h + 7 of quad q. Whole bytes are made signed. */
+INLINE __m256i quad(const planes p, size_t q, size_t h, const pack_layout l) {
+    __m256i v;
+
+    if (p.is_wide) return load256(p.low + q * PACK_VECTOR + 32 * h);
+    v = load256(p.low + pack_vector(l.low, q) + 32 * h);
+    if (l.low.bits < 8)
+        v = bits(v, pack_bit(l.low, q), l.low.bits, 0);
+    else
+        v = _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80));
+    if (l.high.bits)
+        v = _mm256_or_si256(v, bits(load256(p.high + pack_vector(l.high, q) + 32 * h),
+                                    pack_bit(l.high, q), l.high.bits, l.low.bits));
+    return v;
 }
 
-/* 16 halves to floats. */
-INLINE void unpack_halves(float *out, const uint8_t *p) {
-    for (size_t h = 0; h < HALVES; h++)
-        _mm256_store_ps(out + 8 * h,
-                        _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 16 * h))));
+/* Quads after which the planes' bits stand in the same places again. */
+INLINE size_t period(const pack_layout l) {
+    const size_t low = l.low.step * 8 / (size_t)l.low.bits;
+    const size_t high = l.high.bits ? l.high.step * 8 / (size_t)l.high.bits : 1;
+
+    return low > high ? low : high;
 }
 
-/* Bytes a and b of each of 16 rows as pairs of 16-bit numbers, rows 0 .. 15. */
-INLINE void unpack_pairs(int16_t *out, const uint8_t *a, const uint8_t *b) {
-    const __m128i x = _mm_loadu_si128((const __m128i *)a), y = _mm_loadu_si128((const __m128i *)b);
-
-    store256(out, _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(x, y)));
-    store256(out + 16, _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(x, y)));
+/* The planes from quad q on, a multiple of the period. */
+INLINE planes planes_at(const uint8_t *rec, const strip *s, size_t q, const pack_layout l) {
+    if (s) return (planes){.low = s->q[q], .is_wide = true};
+    q %= l.cols / 4;
+    return (planes){.low = rec + q * PACK_VECTOR * (size_t)l.low.bits / 8,
+                    .high = rec + q * PACK_VECTOR * (size_t)l.high.bits / 8};
 }
 
-INLINE void unpack_super_record(strip *s, const uint8_t *rec, const pack_layout l) {
-    const uint8_t *sc = rec + l.at_scale, *mn = l.has_min ? rec + l.at_min : sc;
+/* Halves of rows 8h .. 8h + 7 as floats. */
+INLINE __m256 halves(const uint8_t *p, size_t h) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 16 * h)));
+}
 
-    for (size_t j = 0; j < BLOCKS; j++) unpack32(s->q + 8 * j, rec, j, l);
-    for (size_t j = 0; j < l.n_scale; j++)
-        unpack_pairs(s->sc[j], sc + j * PACK_ROWS, sc + j * PACK_ROWS);
-    for (size_t j = 0; j < 8; j++) {
-        const size_t first = j * l.n_scale / 8, second = first + l.n_scale / 16;
+/* Bytes a and b of rows 8h .. 8h + 7 as pairs of 16-bit numbers. */
+INLINE __m256i byte_pairs(const uint8_t *a, const uint8_t *b, size_t h) {
+    const __m128i x = _mm_loadl_epi64((const __m128i *)(a + 8 * h));
+    const __m128i y = _mm_loadl_epi64((const __m128i *)(b + 8 * h));
 
-        unpack_pairs(s->mn[j], mn + first * PACK_ROWS, mn + second * PACK_ROWS);
+    return _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(x, y));
+}
+
+/* Rows 8h .. of scale j, each twice. */
+INLINE __m256i scale_of(const uint8_t *rec, size_t j, size_t h, const pack_layout l) {
+    const uint8_t *sc = rec + l.at_scale + j * PACK_ROWS;
+
+    return byte_pairs(sc, sc, h);
+}
+
+/* What sums 2j and 2j + 1 of 16 activations are multiplied with. */
+INLINE __m256i min_of(const uint8_t *rec, size_t j, size_t h, const pack_layout l) {
+    const uint8_t *mn = rec + (l.has_min ? l.at_min : l.at_scale) + j * l.n_scale / 8 * PACK_ROWS;
+
+    return byte_pairs(mn, mn + l.n_scale / 16 * PACK_ROWS, h);
+}
+
+/* One record, from quad `first` of the strip on. */
+INLINE void widen(strip *s, size_t first, const uint8_t *rec, const pack_layout l) {
+    const size_t turn = period(l);
+
+    for (size_t q = 0; q < l.cols / 4; q += turn)
+#pragma GCC unroll 64
+        for (size_t i = 0; i < turn; i++)
+            for (size_t h = 0; h < HALVES; h++)
+                store256(s->q[first + q + i] + 32 * h, quad(planes_at(rec, NULL, q, l), i, h, l));
+    for (size_t h = 0; h < HALVES && l.n_scale; h++) {
+        for (size_t j = 0; j < l.n_scale; j++) store256(s->sc[j] + 16 * h, scale_of(rec, j, h, l));
+        for (size_t j = 0; j < 8; j++) store256(s->mn[j] + 16 * h, min_of(rec, j, h, l));
     }
-    unpack_halves(s->d[0], rec);
-    if (l.has_min) unpack_halves(s->m[0], rec + 2 * PACK_ROWS);
-}
-
-INLINE void unpack_small_record(strip *s, size_t b, const uint8_t *rec, const pack_layout l) {
-    unpack32(s->q + 8 * b, rec, 0, l);
-    unpack_halves(s->d[b], rec);
-    if (l.has_min) unpack_halves(s->m[b], rec + 2 * PACK_ROWS);
 }
 
 /* Quads whose pairs of products can be added in 16 bits: twice the largest value times 127 is 32512
@@ -121,26 +148,22 @@ INLINE bool is_signed(const pack_layout l) {
 }
 
 /* The 16-bit sums of `run` quads from q on with n tokens; a: where their first column stands. */
-INLINE void run_quads(__m256i dot[TILE][HALVES], const uint8_t (*q)[64], const int8_t *const *a,
-                      const int n, const size_t run, const bool is_signed_w) {
-    for (size_t i = 0; i < run; i++) {
-        const __m256i w0 = load256(q[i]), w1 = load256(q[i] + 32);
+INLINE void run_quads(__m256i dot[TILE][HALVES], const planes p, size_t q, const int8_t *const *a,
+                      const int n, const size_t run, const pack_layout l) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < run; i++)
+        for (size_t h = 0; h < HALVES; h++) {
+            const __m256i w = quad(p, q + i, h, l);
 
-        for (int t = 0; t < n; t++) {
-            const __m256i x = every32(a[t] + 4 * i);
-            __m256i p0, p1;
+            for (int t = 0; t < n; t++) {
+                const __m256i x = every32(a[t] + 4 * i);
+                const __m256i v =
+                    is_signed(l) ? _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w))
+                                 : _mm256_maddubs_epi16(w, x);
 
-            if (is_signed_w) {
-                p0 = _mm256_maddubs_epi16(_mm256_abs_epi8(w0), _mm256_sign_epi8(x, w0));
-                p1 = _mm256_maddubs_epi16(_mm256_abs_epi8(w1), _mm256_sign_epi8(x, w1));
-            } else {
-                p0 = _mm256_maddubs_epi16(w0, x);
-                p1 = _mm256_maddubs_epi16(w1, x);
+                dot[t][h] = i ? _mm256_add_epi16(dot[t][h], v) : v;
             }
-            dot[t][0] = i ? _mm256_add_epi16(dot[t][0], p0) : p0;
-            dot[t][1] = i ? _mm256_add_epi16(dot[t][1], p1) : p1;
         }
-    }
 }
 
 INLINE const act_q8_k *super_of(const uint8_t *x, size_t x_bytes, int t) {
@@ -151,35 +174,57 @@ INLINE const act_q8_32 *small_of(const uint8_t *x, size_t x_bytes, int t, size_t
     return (const act_q8_32 *)(const void *)(x + (size_t)t * x_bytes) + b / 4;
 }
 
-/* y[t][0..15] += the product of a super-block with n tokens of x. */
-INLINE void super_tokens(float *y, size_t y_stride, const strip *s, const uint8_t *x,
-                         size_t x_bytes, const int n, const pack_layout l) {
+/* sum[t]: the products of a super-block with n tokens, each sub-block's times its scale. */
+INLINE void super_dots(__m256i sum[TILE][HALVES], const uint8_t *rec, const strip *s,
+                       const uint8_t *x, size_t x_bytes, const int n, const pack_layout l) {
     const size_t per = QUADS / l.n_scale, most = run_of(l), run = most < per ? most : per;
-    __m256i sum[TILE][HALVES], low[TILE][HALVES];
+    const size_t turn = s || period(l) < per ? per : period(l);
 
     for (int t = 0; t < n; t++)
-        for (int h = 0; h < HALVES; h++) sum[t][h] = low[t][h] = _mm256_setzero_si256();
-    for (size_t i = 0; i < QUADS; i += run) {
-        const int16_t *sc = s->sc[i / per];
-        __m256i dot[TILE][HALVES];
-        const int8_t *a[TILE];
+        for (int h = 0; h < HALVES; h++) sum[t][h] = _mm256_setzero_si256();
+    for (size_t q = 0; q < QUADS; q += turn)
+#pragma GCC unroll 32
+        for (size_t i = 0; i < turn; i += run) {
+            const size_t j = (q + i) / per;
+            const int8_t *a[TILE];
+            __m256i dot[TILE][HALVES];
 
-        for (int t = 0; t < n; t++) a[t] = super_of(x, x_bytes, t)->q + 4 * i;
-        run_quads(dot, s->q + i, a, n, run, is_signed(l));
-        for (int t = 0; t < n; t++)
-            for (int h = 0; h < HALVES; h++)
-                sum[t][h] =
-                    _mm256_add_epi32(sum[t][h], _mm256_madd_epi16(dot[t][h], load256(sc + 16 * h)));
-    }
-    if (l.has_min || l.offset)
-        for (int j = 0; j < 8; j++)
+            for (int t = 0; t < n; t++) a[t] = super_of(x, x_bytes, t)->q + 4 * (q + i);
+            run_quads(dot, planes_at(rec, s, q, l), i, a, n, run, l);
+            for (size_t h = 0; h < HALVES; h++) {
+                const __m256i sc = s ? load256(s->sc[j] + 16 * h) : scale_of(rec, j, h, l);
+
+                for (int t = 0; t < n; t++)
+                    sum[t][h] = _mm256_add_epi32(sum[t][h], _mm256_madd_epi16(dot[t][h], sc));
+            }
+        }
+}
+
+/* low[t]: minimums, or with an offset the scales, times the activations' sums of 16. */
+INLINE void super_lows(__m256i low[TILE][HALVES], const uint8_t *rec, const strip *s,
+                       const uint8_t *x, size_t x_bytes, const int n, const pack_layout l) {
+    for (int t = 0; t < n; t++)
+        for (int h = 0; h < HALVES; h++) low[t][h] = _mm256_setzero_si256();
+    for (size_t j = 0; j < 8; j++)
+        for (size_t h = 0; h < HALVES; h++) {
+            const __m256i m = s ? load256(s->mn[j] + 16 * h) : min_of(rec, j, h, l);
+
             for (int t = 0; t < n; t++) {
                 const __m256i a = every32(&super_of(x, x_bytes, t)->sums[2 * j]);
 
-                for (int h = 0; h < HALVES; h++)
-                    low[t][h] = _mm256_add_epi32(low[t][h],
-                                                 _mm256_madd_epi16(load256(s->mn[j] + 16 * h), a));
+                low[t][h] = _mm256_add_epi32(low[t][h], _mm256_madd_epi16(m, a));
             }
+        }
+}
+
+/* y[t][0..15] += the product of a super-block with n tokens of x. s: the record widened, or NULL.
+ */
+INLINE void super_tile(float *y, size_t y_stride, const uint8_t *rec, const strip *s,
+                       const uint8_t *x, size_t x_bytes, const int n, const pack_layout l) {
+    __m256i sum[TILE][HALVES], low[TILE][HALVES];
+
+    super_dots(sum, rec, s, x, x_bytes, n, l);
+    if (l.has_min || l.offset) super_lows(low, rec, s, x, x_bytes, n, l);
     for (int t = 0; t < n; t++)
         for (int h = 0; h < HALVES; h++) {
             const __m256 da = _mm256_set1_ps(super_of(x, x_bytes, t)->d);
@@ -190,10 +235,10 @@ INLINE void super_tokens(float *y, size_t y_stride, const strip *s, const uint8_
                 sum[t][h] = _mm256_sub_epi32(
                     sum[t][h], _mm256_mullo_epi32(low[t][h], _mm256_set1_epi32(l.offset)));
             v = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t][h]),
-                                _mm256_mul_ps(_mm256_load_ps(s->d[0] + 8 * h), da), v);
+                                _mm256_mul_ps(halves(rec, (size_t)h), da), v);
             if (l.has_min)
                 v = _mm256_fnmadd_ps(_mm256_cvtepi32_ps(low[t][h]),
-                                     _mm256_mul_ps(_mm256_load_ps(s->m[0] + 8 * h), da), v);
+                                     _mm256_mul_ps(halves(rec + 2 * PACK_ROWS, (size_t)h), da), v);
             _mm256_storeu_ps(to, v);
         }
 }
@@ -204,25 +249,28 @@ INLINE __m256i offset_factor(int offset, size_t b) {
     return _mm256_set1_epi32(b % 2 ? (int32_t)((uint32_t)-offset << 16) : -offset & 0xffff);
 }
 
-/* The same for n_block blocks of 32 columns. A minimum m adds m * (sum of x). Bytes were made
- * signed when they were unpacked: they have no offset any more. */
-INLINE void small_tokens(float *y, size_t y_stride, const strip *s, const uint8_t *x,
-                         size_t x_bytes, const int n, size_t n_block, const pack_layout l) {
+/* The same for n_rec blocks of 32 columns, from the row's block b on. A minimum m adds
+ * m * (sum of x). Bytes were made signed by quad(): they have no offset any more. */
+INLINE void small_tile(float *y, size_t y_stride, const uint8_t *rec, const strip *s,
+                       const uint8_t *x, size_t x_bytes, const int n, size_t b, size_t n_rec,
+                       const pack_layout l) {
     const size_t run = run_of(l);
     __m256 v[TILE][HALVES];
+    size_t at = 0; /* quad of the strip */
 
     for (int t = 0; t < n; t++)
         for (int h = 0; h < HALVES; h++)
             v[t][h] = _mm256_loadu_ps(y + (size_t)t * y_stride + 8 * h);
-    for (size_t b = 0; b < n_block; b++) {
+    for (; n_rec; n_rec--, b++, rec += l.bytes, at += 8) {
         __m256i sum[TILE][HALVES];
 
+#pragma GCC unroll 8
         for (size_t i = 0; i < 8; i += run) {
             __m256i dot[TILE][HALVES];
             const int8_t *a[TILE];
 
             for (int t = 0; t < n; t++) a[t] = small_of(x, x_bytes, t, b)->q[b % 4] + 4 * i;
-            run_quads(dot, s->q + 8 * b + i, a, n, run, is_signed(l));
+            run_quads(dot, planes_at(rec, s, at, l), i, a, n, run, l);
             for (int t = 0; t < n; t++)
                 for (int h = 0; h < HALVES; h++) {
                     const __m256i p = _mm256_madd_epi16(dot[t][h], _mm256_set1_epi16(1));
@@ -233,16 +281,16 @@ INLINE void small_tokens(float *y, size_t y_stride, const strip *s, const uint8_
         for (int t = 0; t < n; t++)
             for (int h = 0; h < HALVES; h++) {
                 const act_q8_32 *a = small_of(x, x_bytes, t, b);
-                const __m256 d = _mm256_load_ps(s->d[b] + 8 * h);
 
                 if (l.offset && !is_signed(l))
                     sum[t][h] = _mm256_add_epi32(
                         sum[t][h], _mm256_madd_epi16(offset_factor(l.offset, b),
                                                      every32(&a->sum[b % 4 / 2 * 2])));
-                v[t][h] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t][h]),
-                                          _mm256_mul_ps(d, _mm256_set1_ps(a->d[b % 4])), v[t][h]);
+                v[t][h] = _mm256_fmadd_ps(
+                    _mm256_cvtepi32_ps(sum[t][h]),
+                    _mm256_mul_ps(halves(rec, (size_t)h), _mm256_set1_ps(a->d[b % 4])), v[t][h]);
                 if (l.has_min)
-                    v[t][h] = _mm256_fmadd_ps(_mm256_load_ps(s->m[b] + 8 * h),
+                    v[t][h] = _mm256_fmadd_ps(halves(rec + 2 * PACK_ROWS, (size_t)h),
                                               _mm256_set1_ps(a->s[b % 4]), v[t][h]);
             }
     }
@@ -251,21 +299,26 @@ INLINE void small_tokens(float *y, size_t y_stride, const strip *s, const uint8_
             _mm256_storeu_ps(y + (size_t)t * y_stride + 8 * h, v[t][h]);
 }
 
-/* All tokens, in tiles of 4, 2 and 1. */
-INLINE void all_tokens(float *y, size_t y_stride, const strip *s, const uint8_t *x, size_t x_bytes,
-                       size_t n_tok, size_t n_block, const pack_layout l) {
-    size_t t = 0;
+/* n_tok tokens with n_rec records from number i of a row on. */
+INLINE void all_tokens(float *y, size_t y_stride, const uint8_t *rec, const uint8_t *x,
+                       size_t x_bytes, size_t n_tok, size_t i, size_t n_rec, const pack_layout l) {
+    strip s;
 
-#define TOKENS(n)                                                                        \
- for (; t + (n) <= n_tok; t += (n)) {                                                    \
-  if (l.n_scale)                                                                         \
-   super_tokens(y + t * y_stride, y_stride, s, x + t * x_bytes, x_bytes, n, l);          \
-  else                                                                                   \
-   small_tokens(y + t * y_stride, y_stride, s, x + t * x_bytes, x_bytes, n, n_block, l); \
+#define TOKENS(n, from)                                                         \
+ for (; n_tok >= (n); n_tok -= (n), y += (n)*y_stride, x += (n)*x_bytes) {      \
+  if (l.n_scale)                                                                \
+   super_tile(y, y_stride, rec, from, x + i * sizeof(act_q8_k), x_bytes, n, l); \
+  else                                                                          \
+   small_tile(y, y_stride, rec, from, x, x_bytes, n, i, n_rec, l);              \
  }
-    TOKENS(4)
-    TOKENS(2)
-    TOKENS(1)
+    if (n_tok > 2) {
+        for (size_t k = 0; k < n_rec; k++) widen(&s, k * l.cols / 4, rec + k * l.bytes, l);
+        TOKENS(4, &s)
+        TOKENS(2, &s)
+        TOKENS(1, &s)
+    }
+    TOKENS(2, NULL)
+    TOKENS(1, NULL)
 #undef TOKENS
 }
 
@@ -313,15 +366,46 @@ INLINE void gather_plane(uint8_t *plane, const uint8_t *src, size_t row_bytes, s
     }
 }
 
-INLINE void gather_halves(uint8_t *to, const uint8_t *src, size_t row_bytes) {
-    for (size_t r = 0; r < PACK_ROWS; r++) memcpy(to + 2 * r, src + r * row_bytes, 2);
+INLINE int32_t word_at(const uint8_t *p) {
+    int32_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
 }
 
+/* Four bytes of each row. Loads go to the registers: through a buffer in memory each would wait for
+ * the stores before it. */
 INLINE words gather_word(const uint8_t *src, size_t row_bytes) {
-    uint32_t w[PACK_ROWS];
+    words w;
 
-    for (size_t r = 0; r < PACK_ROWS; r++) memcpy(&w[r], src + r * row_bytes, 4);
-    return (words){{load256(w), load256(w + 8)}};
+    for (size_t h = 0; h < HALVES; h++, src += 8 * row_bytes)
+        w.h[h] = _mm256_setr_epi32(word_at(src), word_at(src + row_bytes),
+                                   word_at(src + 2 * row_bytes), word_at(src + 3 * row_bytes),
+                                   word_at(src + 4 * row_bytes), word_at(src + 5 * row_bytes),
+                                   word_at(src + 6 * row_bytes), word_at(src + 7 * row_bytes));
+    return w;
+}
+
+/* The low halves of 16 words. */
+INLINE void put_halves(uint8_t *to, words w) {
+    const __m256i low = _mm256_set1_epi32(0xffff);
+    const __m256i v =
+        _mm256_packus_epi32(_mm256_and_si256(w.h[0], low), _mm256_and_si256(w.h[1], low));
+
+    _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(v, _MM_SHUFFLE(3, 1, 2, 0)));
+}
+
+/* Their high halves. */
+INLINE void put_high_halves(uint8_t *to, words w) {
+    put_halves(to, (words){{_mm256_srli_epi32(w.h[0], 16), _mm256_srli_epi32(w.h[1], 16)}});
+}
+
+/* The first two halves of each row's block, d and the minimum where the type has one. */
+INLINE void gather_halves(uint8_t *rec, const uint8_t *src, size_t row_bytes, const bool two) {
+    const words w = gather_word(src, row_bytes);
+
+    put_halves(rec, w);
+    if (two) put_high_halves(rec + 2 * PACK_ROWS, w);
 }
 
 INLINE words words_bits(words w, int from, int n, int to) {
@@ -351,13 +435,9 @@ INLINE void put_bytes(uint8_t *to, words w) {
  * whose w[0] holds the two halves. */
 INLINE void gather_k_header(uint8_t *rec, const words w[4], const pack_layout l) {
     uint8_t *sc = rec + l.at_scale, *mn = rec + l.at_min;
-    uint32_t dm[PACK_ROWS];
 
-    for (size_t h = 0; h < HALVES; h++) _mm256_storeu_si256((__m256i *)(dm + 8 * h), w[0].h[h]);
-    for (size_t r = 0; r < PACK_ROWS; r++) {
-        memcpy(rec + 2 * r, &dm[r], 2);
-        memcpy(rec + 2 * (PACK_ROWS + r), (const uint8_t *)&dm[r] + 2, 2);
-    }
+    put_halves(rec, w[0]);
+    put_high_halves(rec + 2 * PACK_ROWS, w[0]);
     put_bytes(sc, words_bits(w[1], 0, 6, 0));
     put_bytes(mn, words_bits(w[2], 0, 6, 0));
     put_bytes(sc + 64, words_or(words_bits(w[3], 0, 4, 0), words_bits(w[1], 6, 2, 4)));
@@ -378,27 +458,33 @@ INLINE void gather_q3_scales(uint8_t *sc, const uint8_t *src, size_t row_bytes) 
 }
 
 /* The fifth bits of a small block: byte c of the word gets those of column c of each quad, that is
- * bits c, c + 4, ... of the 32. */
+ * bits c, c + 4, ... of the 32. Each byte's two quads are first brought together, column c in bits
+ * 2c and 2c + 1; then products join the pairs of a column. */
 INLINE void gather_fifths(uint8_t *plane, const uint8_t *src, size_t row_bytes) {
+    const __m256i spread = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 4, 5, 16, 17, 20, 21, 64, 65, 68, 69, 80, 81, 84, 85));
+    const __m256i places = _mm256_set1_epi32(64 << 24 | 16 << 16 | 4 << 8 | 1);
     const words w = gather_word(src, row_bytes);
 
     for (size_t h = 0; h < HALVES; h++) {
+        const __m256i even = _mm256_shuffle_epi8(spread, bits(w.h[h], 0, 4, 0));
+        const __m256i odd = _mm256_shuffle_epi8(spread, bits(w.h[h], 4, 4, 0));
+        const __m256i pairs = _mm256_or_si256(even, _mm256_add_epi8(odd, odd));
         __m256i out = _mm256_setzero_si256();
 
-        for (int c = 0; c < 4; c++)
-            for (int k = 0; k < 8; k++) {
-                const __m256i bit = _mm256_and_si256(
-                    _mm256_srl_epi32(w.h[h], _mm_cvtsi32_si128(4 * k + c)), _mm256_set1_epi32(1));
+        for (int c = 0; c < 4; c++) {
+            const __m256i two = _mm256_maddubs_epi16(bits(pairs, 2 * c, 2, 0), places);
+            const __m256i column = _mm256_madd_epi16(two, _mm256_set1_epi16(1));
 
-                out = _mm256_or_si256(out, _mm256_sll_epi32(bit, _mm_cvtsi32_si128(8 * c + k)));
-            }
+            out = _mm256_or_si256(out, _mm256_slli_epi32(column, 8 * c));
+        }
         store256(plane + 32 * h, out);
     }
 }
 
 /* One record from 16 rows of the file: what pack_group() makes. */
-INLINE const uint8_t *gather(uint8_t *rec, const uint8_t *src, size_t row_bytes, const elem_type t,
-                             const pack_layout l) {
+INLINE void gather(uint8_t *rec, const uint8_t *src, size_t row_bytes, const elem_type t,
+                   const pack_layout l) {
     uint8_t *low = rec + l.low.at, *high = rec + l.high.at;
     words w[4];
 
@@ -413,13 +499,13 @@ INLINE const uint8_t *gather(uint8_t *rec, const uint8_t *src, size_t row_bytes,
         gather_plane(high, src + 128, row_bytes, 64, 0);
         words4(w, src + 192, row_bytes);
         for (int i = 0; i < 4; i++) put_bytes(rec + l.at_scale + 64 * i, w[i]);
-        gather_halves(rec, src + 208, row_bytes);
+        put_high_halves(rec, gather_word(src + 206, row_bytes));
     }
     if (t == TYPE_Q3_K) {
         gather_plane(high, src, row_bytes, 32, 0);
         gather_plane(low, src + 32, row_bytes, 64, 0);
         gather_q3_scales(rec + l.at_scale, src + 96, row_bytes);
-        gather_halves(rec, src + 108, row_bytes);
+        put_high_halves(rec, gather_word(src + 106, row_bytes));
     }
     if (t == TYPE_Q2_K) {
         words4(w, src, row_bytes);
@@ -428,79 +514,19 @@ INLINE const uint8_t *gather(uint8_t *rec, const uint8_t *src, size_t row_bytes,
             put_bytes(rec + l.at_min + 64 * i, words_bits(w[i], 4, 4, 0));
         }
         gather_plane(low, src + 16, row_bytes, 64, 0);
-        gather_halves(rec, src + 80, row_bytes);
-        gather_halves(rec + 2 * PACK_ROWS, src + 82, row_bytes);
+        gather_halves(rec, src + 80, row_bytes, true);
     }
     if (l.cols == 32) { /* d, m where there is one, fifth bits where there are, values */
         const size_t m = l.has_min ? 4 : 2, q = m + (l.high.bits ? 4 : 0);
 
-        gather_halves(rec, src, row_bytes);
-        if (l.has_min) gather_halves(rec + 2 * PACK_ROWS, src + 2, row_bytes);
+        gather_halves(rec, src, row_bytes, l.has_min);
         if (l.high.bits) gather_fifths(high, src + m, row_bytes);
         gather_plane(low, src + q, row_bytes, t == TYPE_Q8_0 ? 32 : 16, t == TYPE_Q8_0 ? 0x80 : 0);
     }
-    return rec;
 }
 
-/* row_bytes 0: w is packed. */
-INLINE void matmul(float *y, size_t y_stride, const uint8_t *w, size_t row_bytes, const uint8_t *x,
-                   size_t x_bytes, size_t n_group, size_t n_tok, size_t n, const elem_type type) {
-    const pack_layout l = pack_of(type);
-    const size_t block = pack_block_bytes(type);
-    _Alignas(64) uint8_t made[PACK_RECORD_MAX];
-    strip s;
-
-    for (size_t g = 0; g < n_group; g++) {
-        const uint8_t *at_w =
-            row_bytes ? w + g * PACK_ROWS * row_bytes : w + g * (n / l.cols) * l.bytes;
-
-        for (size_t t = 0; t < n_tok; t++) memset(y + t * y_stride + g * PACK_ROWS, 0, 64);
-        for (size_t at = 0; at < n; at += COLS) {
-            const size_t left = (n - at) / 32, n_block = left < BLOCKS ? left : BLOCKS;
-            const uint8_t *in =
-                x + (l.n_scale ? at / COLS * sizeof(act_q8_k) : at / 128 * sizeof(act_q8_32));
-
-            for (size_t b = 0; b < (l.n_scale ? 1 : n_block); b++) {
-                const uint8_t *rec = at_w;
-
-                if (row_bytes) rec = gather(made, at_w, row_bytes, type, l);
-                if (l.n_scale)
-                    unpack_super_record(&s, rec, l);
-                else
-                    unpack_small_record(&s, b, rec, l);
-                at_w += row_bytes ? block : l.bytes;
-            }
-            all_tokens(y + g * PACK_ROWS, y_stride, &s, in, x_bytes, n_tok, n_block, l);
-        }
-    }
-}
-
-#define KERNEL(name, type)                                                              \
- static void groups_##name(float *y, size_t y_stride, const void *w, size_t row_bytes,  \
-                           const void *x, size_t x_bytes, size_t n_group, size_t n_tok, \
-                           size_t n) {                                                  \
-  matmul(y, y_stride, w, row_bytes, x, x_bytes, n_group, n_tok, n, type);               \
- }
-KERNEL(q4_0, TYPE_Q4_0)
-KERNEL(q4_1, TYPE_Q4_1)
-KERNEL(q5_0, TYPE_Q5_0)
-KERNEL(q5_1, TYPE_Q5_1)
-KERNEL(q8_0, TYPE_Q8_0)
-KERNEL(q2_k, TYPE_Q2_K)
-KERNEL(q3_k, TYPE_Q3_K)
-KERNEL(q4_k, TYPE_Q4_K)
-KERNEL(q5_k, TYPE_Q5_K)
-KERNEL(q6_k, TYPE_Q6_K)
+#include "kernels/x86/groups.h"
 
 void avx2_fill_packed(kern_table *t) {
-    t->matmul_groups[TYPE_Q4_0] = groups_q4_0;
-    t->matmul_groups[TYPE_Q4_1] = groups_q4_1;
-    t->matmul_groups[TYPE_Q5_0] = groups_q5_0;
-    t->matmul_groups[TYPE_Q5_1] = groups_q5_1;
-    t->matmul_groups[TYPE_Q8_0] = groups_q8_0;
-    t->matmul_groups[TYPE_Q2_K] = groups_q2_k;
-    t->matmul_groups[TYPE_Q3_K] = groups_q3_k;
-    t->matmul_groups[TYPE_Q4_K] = groups_q4_k;
-    t->matmul_groups[TYPE_Q5_K] = groups_q5_k;
-    t->matmul_groups[TYPE_Q6_K] = groups_q6_k;
+    fill_groups(t);
 }
