@@ -92,3 +92,11 @@ gram_verdict gram_holds(const grammar *g, const char *text, size_t n) {
     matcher_free(m);
     return v;
 }
+
+grammar *gram_schema(const char *json) {
+    ew_error err = {EW_OK, ""};
+    grammar *g = NULL;
+
+    if (grammar_from_schema(&g, str_of(json), &err)) fail_msg("%s", err.text);
+    return g;
+}

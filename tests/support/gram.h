@@ -21,6 +21,7 @@ void gram_fini(void);
 
 /* Fail the test when the grammar is refused. */
 grammar *gram_gbnf(const char *text);
+grammar *gram_schema(const char *json);
 matcher *gram_matcher(const grammar *g);
 
 /* How a text fares: the whole follows the grammar; it is a beginning; or it breaks off. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A JSON Schema up to the first NUL byte (or all), then bytes that choose what it allows. */
+#include "tests/fuzz/follow.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const uint8_t *nul = size ? memchr(data, 0, size) : NULL;
+    const size_t n = nul ? (size_t)(nul - data) : size;
+    grammar *g;
+
+    if (grammar_from_schema(&g, (str){(const char *)data, n}, NULL) == EW_OK) {
+        follow(g, data + n + (nul != NULL), size - n - (nul != NULL));
+        grammar_free(g);
+    }
+    if (mem_live()) abort();
+    return 0;
+}
