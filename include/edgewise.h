@@ -469,6 +469,11 @@ typedef struct ew_grammar ew_grammar;
 /* GBNF, as llama.cpp reads it. EW_EFORMAT with line and column. */
 EW_API ew_status ew_grammar_new_gbnf(ew_grammar **out, ew_model *m, const char *text, size_t n,
                                      ew_error *err);
+/* JSON that a JSON Schema accepts; the schema {} is any value, {"type": "object"} any object.
+ * EW_EFORMAT when it is no schema; EW_EUNSUPPORTED names the keyword that can't be promised and
+ * where it stands: none is ignored. */
+EW_API ew_status ew_grammar_new_json_schema(ew_grammar **out, ew_model *m, const char *text,
+                                            size_t n, ew_error *err);
 EW_API void ew_grammar_free(ew_grammar *g);
 
 /* From here on what the sampler chooses follows the grammar, from its beginning: tokens accepted

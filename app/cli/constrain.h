@@ -7,7 +7,7 @@
 #include "cli/options.h"
 
 typedef struct {
-    const char *grammar, *grammar_file;
+    const char *grammar, *grammar_file, *schema, *schema_file, *format;
 } constrain_args;
 
 option_group constrain_args_group(constrain_args *a);

@@ -39,6 +39,16 @@ ew_status ew_grammar_new_gbnf(ew_grammar **out, ew_model *m, const char *text, s
     return rc ? rc : wrap(out, m, g, err);
 }
 
+ew_status ew_grammar_new_json_schema(ew_grammar **out, ew_model *m, const char *text, size_t n,
+                                     ew_error *err) {
+    grammar *g;
+    ew_status rc;
+
+    *out = NULL;
+    rc = grammar_from_schema(&g, (str){n ? text : "", n}, err);
+    return rc ? rc : wrap(out, m, g, err);
+}
+
 void ew_grammar_free(ew_grammar *g) {
     if (!g) return;
     grammar_free(g->g);

@@ -18,3 +18,12 @@ printf '\nroot ::= x\n' >"$TMP/bad.gbnf"
 fails --grammar-file "$TMP/bad.gbnf"
 fails --grammar-file "$TMP/none.gbnf"
 fails --grammar 'root ::= "a"' --grammar-file "$TMP/g.gbnf"
+
+run --temp 1 --json-schema '{"type":"array","items":{"enum":["a",1]},"minItems":2,"maxItems":3}' |
+    grep -Ezx '\[\s*("a"|1)(,\s*("a"|1)){1,2}\s*\]\n?' >/dev/null && echo 'a schema: follows'
+echo '{"type":"integer","minimum":20,"maximum":29}' >"$TMP/s.json"
+run -jf "$TMP/s.json" | grep -Ex '2[0-9]' >/dev/null && echo 'a schema from a file: follows'
+run --format json -n 1 | head -c 1
+echo
+fails --json-schema '{"properties":{"a":{"multipleOf":3}}}'
+fails --format xml
