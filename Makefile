@@ -98,7 +98,7 @@ test: deps
 	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) \
 	  $(if $(WITHOUT),,$(FUZZ_BIN) $(TEST_SH))
 
-tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(B)/mkmodel $(TOOL_BIN)
+tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(B)/mkmodel $(B)/grammar-bench $(TOOL_BIN)
 	@:
 
 fuzz-bins: $(FUZZ_BIN)
@@ -167,6 +167,10 @@ $(B)/examples/%: $(B)/examples/%.o $(B)/internal.a
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS)
 $(B)/mkmodel: $(B)/bench/mkmodel/main.o $(B)/mkmodel.a $(B)/internal.a
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBS)
+# What a grammar costs a token: docs/grammars.md.
+$(B)/grammar-bench: $(B)/bench/grammar/main.o $(B)/internal.a
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS)
 # A fuzz target's main: our own, which replays its corpus, or with V=fuzz the fuzzer's.

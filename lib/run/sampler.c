@@ -19,6 +19,7 @@
 #include <time.h>
 
 enum {
+    WIDE_MIN = 64,         /* candidates looked at, at least, where a grammar forbids some */
     LAST_N_MAX = 1 << 20,  /* tokens a penalty may look back on, other than all */
     HISTORY_RESERVE = 8192 /* tokens, the usual context; grows beyond when all are kept */
 };
@@ -30,7 +31,7 @@ struct ew_sampler {
     size_t n_bias;
     big_block work; /* logits, candidates, counts */
     float *logits;  /* [vocab.n] */
-    cand *cands;    /* [top_k or vocab.n] */
+    cand *cands;    /* [wide_of(top_k) or vocab.n] */
     mem_budget *budget;
     constraint limit; /* the grammar, if there is one */
     history past;
@@ -218,15 +219,29 @@ static size_t reach(const ew_sampler_options *o) {
     return keep;
 }
 
+/* Is the number of candidates small from the start? */
+static bool has_few(const ew_sampler_options *o) {
+    return !o->mirostat && o->top_k > 0 && o->top_k <= CUT_HEAP_MAX;
+}
+
+/* How many candidates are looked at to find so many that a grammar allows. */
+static size_t wide_of(size_t want) {
+    const size_t wide = want < WIDE_MIN / 4 ? WIDE_MIN : want * 4;
+
+    return wide < CUT_HEAP_MAX ? wide : CUT_HEAP_MAX;
+}
+
 /* Elements of what has the vocabulary's size. */
 typedef struct {
     size_t n_cand, n_logit, n_count, n_longest;
 } work_sizes;
 
 static work_sizes sizes_of(const ew_sampler_options *o, size_t n_vocab) {
-    const bool few = !o->mirostat && o->top_k > 0 && o->top_k <= CUT_HEAP_MAX;
+    const size_t few = has_few(o) ? wide_of((size_t)o->top_k) : 0;
 
-    return (work_sizes){.n_cand = few ? (size_t)o->top_k : n_vocab,
+    return (work_sizes){.n_cand = few                  ? few
+                                  : n_vocab < WIDE_MIN ? WIDE_MIN
+                                                       : n_vocab,
                         .n_logit = n_vocab,
                         .n_count = has_penalties(o) ? n_vocab : 0,
                         .n_longest = has_dry(o) ? n_vocab : 0};
@@ -442,36 +457,47 @@ static void apply_cuts(ew_sampler *s, cand_set *c) {
 static void gather(ew_sampler *s, cand_set *out) {
     const size_t n = (size_t)s->vocab.n;
 
-    if (!(s->opt.temperature > 0)) {
+    if (s->opt.temperature > 0)
+        cut_gather(out, s->logits, n, s->opt.mirostat ? 0 : (size_t)s->opt.top_k);
+    else
         take_most_likely(out, s->logits, n);
-        return;
-    }
-    cut_gather(out, s->logits, n, s->opt.mirostat ? 0 : (size_t)s->opt.top_k);
-    if (s->limit.is_on) cut_order(out);
 }
 
-static bool all_allowed(ew_sampler *s, const cand_set *c) {
-    for (size_t i = 0; i < c->n; i++)
-        if (!matcher_allows(s->limit.m, c->c[i].id)) return false;
-    return true;
+/* Keeps the best n of the candidates that the grammar allows. */
+static void keep_allowed(ew_sampler *s, cand_set *c, size_t n) {
+    size_t kept = 0;
+
+    cut_order(c);
+    for (size_t i = 0; i < c->n && kept < n; i++)
+        if (matcher_allows(s->limit.m, c->c[i].id)) c->c[kept++] = c->c[i];
+    c->n = kept;
 }
 
-/* The candidates that the grammar leaves. Where there are few, they are asked after one by one: if
- * all are allowed, the whole mask would change nothing. */
+/* The candidates that the grammar leaves. Where few are wanted, somewhat more are gathered and
+ * asked after one by one: if enough are allowed, they are the best of all that are, and the mask
+ * need not be made. */
 static ew_status gather_allowed(ew_sampler *s, cand_set *out, ew_error *err) {
-    const bool few = !(s->opt.temperature > 0) ||
-                     (!s->opt.mirostat && s->opt.top_k > 0 && s->opt.top_k <= CUT_HEAP_MAX);
+    const bool is_greedy = !(s->opt.temperature > 0);
+    const size_t want = is_greedy ? 1 : (size_t)s->opt.top_k;
     ew_status rc = constraint_status(&s->limit, err);
 
     if (rc) return rc;
-    if (few) {
-        gather(s, out);
-        if (all_allowed(s, out)) return EW_OK;
-        *out = (cand_set){.c = s->cands};
+    if (is_greedy) {
+        take_most_likely(out, s->logits, (size_t)s->vocab.n);
+        if (out->n && matcher_allows(s->limit.m, out->c[0].id)) return EW_OK;
     }
+    if (is_greedy || has_few(&s->opt)) {
+        const size_t wide = wide_of(want);
+
+        cut_gather(out, s->logits, (size_t)s->vocab.n, wide);
+        keep_allowed(s, out, want);
+        if (out->n == want) return EW_OK;
+    }
+    *out = (cand_set){.c = s->cands};
     rc = constraint_apply(&s->limit, s->logits, (size_t)s->vocab.n, err);
     if (rc) return rc;
     gather(s, out);
+    if (has_few(&s->opt)) cut_order(out);
     return EW_OK;
 }
 
