@@ -12,14 +12,15 @@ enum {
 
 /* ---- scopes and output ---------------------------------------------------------------------- */
 
-static void bind(jrun *r, jframe *f, str name, jvalue v) {
+static void set_var(jrun *r, jframe *f, str name, jvalue v) {
     jvar *var;
 
     for (var = f->vars; var; var = var->next)
         if (str_eq(var->name, name)) break;
     if (!var) {
-        var = jget(r, 1, sizeof *var);
+        var = r->free_vars ? r->free_vars : jget(r, 1, sizeof *var);
         if (!var) return;
+        if (r->free_vars) r->free_vars = var->next;
         var->name = name;
         var->next = f->vars;
         f->vars = var;
@@ -72,14 +73,14 @@ static void assign_tuple(jrun *r, const jnode *target, jvalue v) {
         if (target->list[i]->kind == N_TUPLE)
             assign_tuple(r, target->list[i], items.v[i]);
         else
-            bind(r, r->frame, target->list[i]->name, items.v[i]);
+            set_var(r, r->frame, target->list[i]->name, items.v[i]);
     }
 }
 
 static void assign(jrun *r, const jnode *target, jvalue v) {
     if (r->rc) return;
     if (target->kind == N_NAME) {
-        bind(r, r->frame, target->name, v);
+        set_var(r, r->frame, target->name, v);
     } else if (target->kind == N_TUPLE) {
         assign_tuple(r, target, v);
     } else {
@@ -124,32 +125,46 @@ static jlist *select_items(jrun *r, const jnode *node, const jlist *all) {
     return r->rc ? NULL : some;
 }
 
+/* The variables of a pass can be used again, unless a macro holds on to them. */
+static void end_pass(jrun *r, jframe *f) {
+    while (!f->is_kept && f->vars) {
+        jvar *var = f->vars;
+
+        f->vars = var->next;
+        var->next = r->free_vars;
+        r->free_vars = var;
+    }
+}
+
 /* A pass with frame and loop in place. */
-static void exec_pass(jrun *r, const jnode *node, jloop *loop) {
-    jframe *f = jget(r, 1, sizeof *f); /* a new one each time: macros may hold on to it */
+static void exec_pass(jrun *r, const jnode *node, jloop *loop, jframe **frame) {
+    jframe *f = *frame && !(*frame)->is_kept ? *frame : jget(r, 1, sizeof *f);
 
     if (!f) return;
+    *frame = f;
     f->up = loop->frame;
     r->frame = f;
     assign(r, node->a, loop->items->v[loop->i]);
-    bind(r, f, str_of("loop"), (jvalue){.kind = JV_LOOP, .u.loop = loop});
+    set_var(r, f, str_of("loop"), (jvalue){.kind = JV_LOOP, .u.loop = loop});
     jexec(r, node->list[0]);
+    end_pass(r, f);
 }
 
 static void exec_for_over(jrun *r, const jnode *node, jvalue over, unsigned depth) {
     jloop *loop = jget(r, 1, sizeof *loop);
     jlist *items = jget(r, 1, sizeof *items);
-    jframe *frame = r->frame;
+    jframe *frame = r->frame, *inner = NULL;
 
     if (!loop || !items || !jiterate(r, over, items)) return;
     if (node->c) items = select_items(r, node, items);
     if (!items) return;
     *loop = (jloop){.items = items, .depth = depth, .frame = frame};
     if (node->is_recursive) loop->node = node;
+    for (jframe *f = frame; node->is_recursive && f; f = f->up) f->is_kept = true;
     loop->last.kind = JV_ABSENT;
     for (; loop->i < items->n && jstep(r, 1) && r->flow != FLOW_BREAK; loop->i++) {
         r->flow = FLOW_ON;
-        exec_pass(r, node, loop);
+        exec_pass(r, node, loop, &inner);
     }
     r->flow = FLOW_ON;
     r->frame = frame;
@@ -174,12 +189,20 @@ jvalue jexec_loop_call(jrun *r, const jloop *loop, jvalue over) {
 
 /* ---- macros --------------------------------------------------------------------------------- */
 
-static void define_macro(jrun *r, const jnode *node) {
+static jmacro *macro_of(jrun *r, const jnode *node) {
     jmacro *m = jget(r, 1, sizeof *m);
 
-    if (!m) return;
+    if (!m) return NULL;
     *m = (jmacro){.node = node, .frame = r->frame};
-    bind(r, r->frame, node->name, (jvalue){.kind = JV_MACRO, .u.macro = m});
+    for (jframe *f = r->frame; f; f = f->up) f->is_kept = true;
+    return m;
+}
+
+static void define_macro(jrun *r, const jnode *node) {
+    jmacro *m = macro_of(r, node);
+
+    if (!m) return;
+    set_var(r, r->frame, node->name, (jvalue){.kind = JV_MACRO, .u.macro = m});
 }
 
 static bool find_named(const jargs *a, str name, size_t *out) {
@@ -202,7 +225,7 @@ static void bind_parameter(jrun *r, const jnode *node, uint32_t i, const jargs *
         v = jeval(r, node->list[i]);
     else
         v = jundef(r, "parameter '%.*s' was not provided", (int)node->names[i].n, node->names[i].p);
-    bind(r, r->frame, node->names[i], v);
+    set_var(r, r->frame, node->names[i], v);
 }
 
 static bool is_parameter(const jnode *node, str name) {
@@ -219,13 +242,13 @@ static void bind_rest(jrun *r, const jnode *node, const jargs *a) {
     for (size_t i = node->n; i < a->n && !r->rc; i++) jlist_add(r, varargs, a->v[i]);
     for (size_t i = 0; i < a->n_named && !r->rc; i++) {
         if (str_is(a->names[i], "caller"))
-            bind(r, r->frame, a->names[i], a->v[a->n + i]);
+            set_var(r, r->frame, a->names[i], a->v[a->n + i]);
         else if (!is_parameter(node, a->names[i]))
             jdict_set(r, kwargs, jstr_value(r, a->names[i], NULL), a->v[a->n + i]);
     }
     if (r->rc) return;
-    bind(r, r->frame, str_of("varargs"), jlist_value(varargs));
-    bind(r, r->frame, str_of("kwargs"), jdict_value(kwargs));
+    set_var(r, r->frame, str_of("varargs"), jlist_value(varargs));
+    set_var(r, r->frame, str_of("kwargs"), jdict_value(kwargs));
 }
 
 jvalue jexec_macro(jrun *r, const jmacro *m, const jargs *a) {
@@ -249,11 +272,10 @@ static void exec_call_block(jrun *r, const jnode *node) {
     const jvalue callee = jeval(r, call->a);
     jvalue *v = jget(r, call->n + 1, sizeof *v);
     str *names = jget(r, call->n - call->n_pos + 1, sizeof *names);
-    jmacro *caller = jget(r, 1, sizeof *caller);
+    jmacro *caller = macro_of(r, node->b);
     jargs a = {v, call->n_pos, call->n - call->n_pos + 1, names};
 
     if (r->rc) return;
-    *caller = (jmacro){.node = node->b, .frame = r->frame};
     for (uint32_t i = 0; i < call->n; i++) v[i] = jeval(r, call->list[i]);
     for (size_t i = 0; i + 1 < a.n_named; i++) names[i] = call->names[i];
     v[call->n] = (jvalue){.kind = JV_MACRO, .u.macro = caller};

@@ -33,6 +33,7 @@ typedef struct jframe jframe;
 struct jframe {
     jframe *up;
     jvar *vars;
+    bool is_kept; /* something holds on to it beyond its end */
 };
 
 struct jloop {
@@ -66,6 +67,7 @@ typedef struct {
     jflow flow;
     jbuf *out;
     jframe *frame;
+    jvar *free_vars; /* of scopes that have ended */
     jdict *context;
     const struct tm *now;
     jvalue hole; /* what a filter block has captured */
