@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * GBNF: what is read, what is refused and where; which texts follow; which tokens a mask allows. */
+ * GBNF: what is read, what is refused and where; which texts follow; which tokens a mask allows, as
+ * recorded from llama.cpp too (tests/golden/grammar.json). `grammar texts` prints the vocabulary.
+ */
+#include "base/utf8.h"
 #include "tests/support/gram.h"
 
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -377,6 +381,58 @@ static void test_blanks_may_come_before_a_constraint_inside_an_answer(void **sta
     grammar_free(g);
 }
 
+/* Not compared: what differs on purpose (control tokens are no text; bytes that no UTF-8 has), and
+ * what the file can't hold. */
+static bool is_comparable(int32_t id) {
+    const str text = gram_trie()->v.bytes(NULL, id);
+    uint32_t cp;
+
+    if (id == GRAM_MARK || id == 0 || id == 0xC0 || id == 0xC1) return false;
+    if (id >= 0xF5 && id < 256) return false;
+    return id == GRAM_EOG || id < 256 || utf8_decode(text.p, text.n, &cp);
+}
+
+static void check_recorded(matcher *m, const json_t *allowed) {
+    const uint64_t *bits = matcher_mask(m);
+    size_t at = 0;
+
+    for (int32_t id = 0; id < gram_trie()->v.n; id++) {
+        const bool want =
+            json_integer_value(json_array_get(allowed, at)) == id && at < json_array_size(allowed);
+
+        at += want;
+        if (is_comparable(id) && token_in(bits, id) != want)
+            fail_msg("token %d: recorded %d", (int)id, want);
+    }
+}
+
+static void test_masks_are_those_of_llama_cpp(void **state) {
+    json_t *all = json_load_file("tests/golden/grammar.json", 0, NULL), *c, *run;
+    size_t i, k, n_step = 0;
+
+    (void)state;
+    json_array_foreach(all, i, c) {
+        grammar *g = gram_gbnf(json_string_value(json_object_get(c, "grammar")));
+
+        json_array_foreach(json_object_get(c, "runs"), k, run) {
+            const json_t *tokens = json_object_get(run, "tokens");
+            const json_t *allowed = json_object_get(run, "allowed");
+            matcher *m = gram_matcher(g);
+
+            for (size_t s = 0; s < json_array_size(allowed); s++, n_step++) {
+                check_recorded(m, json_array_get(allowed, s));
+                if (s + 1 < json_array_size(allowed))
+                    assert_true(
+                        matcher_accept(m, (int32_t)json_integer_value(json_array_get(tokens, s))));
+            }
+            matcher_free(m);
+        }
+        grammar_free(g);
+    }
+    assert_true(n_step > 200);
+    json_decref(all);
+}
+
 /* ---- the cache ------------------------------------------------------------------------------ */
 
 static void test_masks_are_kept_by_state(void **state) {
@@ -470,7 +526,19 @@ static void test_no_failed_allocation_leaks_or_lies(void **state) {
     }
 }
 
-int main(void) {
+static int print_texts(void) {
+    json_t *list = json_array();
+
+    for (size_t i = 0; gram_texts[i]; i++) {
+        json_t *text = json_string(gram_texts[i]);
+
+        /* Parts of characters, which JSON can't hold, are not compared. */
+        json_array_append_new(list, text ? text : json_sprintf("~%zu", i));
+    }
+    return json_dumpf(list, stdout, 0);
+}
+
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_literals_classes_and_escapes),
         cmocka_unit_test(test_repetitions),
@@ -482,6 +550,7 @@ int main(void) {
         cmocka_unit_test(test_too_large_is_refused),
         cmocka_unit_test(test_nesting_is_bounded_and_never_a_dead_end),
         cmocka_unit_test(test_masks_equal_single_checks),
+        cmocka_unit_test(test_masks_are_those_of_llama_cpp),
         cmocka_unit_test(test_a_token_may_end_inside_a_character),
         cmocka_unit_test(test_whole_tokens),
         cmocka_unit_test(test_control_tokens_are_no_text),
@@ -492,5 +561,6 @@ int main(void) {
         cmocka_unit_test(test_no_failed_allocation_leaks_or_lies),
     };
 
+    if (argc > 1 && !strcmp(argv[1], "texts")) return print_texts();
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
