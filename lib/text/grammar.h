@@ -80,12 +80,12 @@ typedef struct {
  * EW_EFORMAT with line and column. */
 ew_status grammar_from_gbnf(grammar **out, str text, const grammar_tokens *tokens, ew_error *err);
 
-/* A JSON Schema; the text is JSON that the schema accepts. EW_EFORMAT when it is no schema,
+/* A JSON Schema: what follows the grammar is JSON that it accepts. EW_EFORMAT when it is no schema,
  * EW_EUNSUPPORTED names keyword and place of what can't be promised. */
-ew_status grammar_from_schema(grammar **out, str json, ew_error *err);
+ew_status grammar_from_schema(grammar **out, str text, ew_error *err);
 
-/* Takes the rules, whoever made them; g stays the caller's. */
-ew_status grammar_compile(grammar **out, const grammar_expr *g, ew_error *err);
+/* The automaton of rules, whoever made them. */
+ew_status grammar_compile(grammar **out, const grammar_expr *e, ew_error *err);
 
 void grammar_free(grammar *g);
 

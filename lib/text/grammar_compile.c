@@ -199,7 +199,7 @@ static int32_t compile_set(compiler *c, const expr_node *e, int32_t next) {
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
-static int32_t compile(compiler *c, expr e, int32_t next);
+static int32_t compile(compiler *c, expr id, int32_t next);
 
 static int32_t compile_text(compiler *c, const expr_node *e, int32_t next) {
     for (uint32_t i = e->n; i-- > 0;) {

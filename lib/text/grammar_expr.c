@@ -18,7 +18,7 @@ bool expr_init(grammar_expr *g) {
 }
 
 void expr_fini(grammar_expr *g) {
-    for (size_t i = 0; i < g->n_rule; i++) mem_free((void *)(uintptr_t)g->rules[i].name.p);
+    for (size_t i = 0; i < g->n_rule; i++) mem_free(g->rules[i].copy);
     mem_free(g->nodes);
     mem_free(g->parts);
     mem_free(g->ranges);
@@ -288,6 +288,7 @@ rule_id expr_rule_named(grammar_expr *g, str name) {
         return 0;
     }
     g->rules[r].name = (str){copy, name.n};
+    g->rules[r].copy = copy;
     *slot_of(g, name) = (uint32_t)r + 1;
     return r;
 }

@@ -46,7 +46,8 @@ typedef struct {
 } char_range;
 
 typedef struct {
-    str name;              /* copy; p NULL for rules without one */
+    str name;              /* p NULL for rules without one */
+    char *copy;            /* the memory of the name */
     expr body;             /* -1: not defined yet */
     uint32_t line, column; /* where it is named first, from 1; 0: nowhere */
 } grammar_rule;

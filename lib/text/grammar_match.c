@@ -308,7 +308,7 @@ static size_t state_slot(const matcher *m, const config *c, size_t n, bool can_e
         const state *s = state_at(m, m->state_table[i] - 1);
 
         if (s->n == n && s->can_end == can_end &&
-            !memcmp((config *)m->configs.p + s->at, c, n * sizeof *c))
+            (!n || !memcmp((config *)m->configs.p + s->at, c, n * sizeof *c)))
             break;
     }
     return i;
@@ -412,8 +412,7 @@ static void init_cache(matcher *m) {
     m->frames.n = 1;
     *state_at(m, DEAD) = (state){.mask = UNKNOWN};
     m->states.n = 1;
-    memset(m->steps.p, 0, m->g->n_class * sizeof(int32_t));
-    m->steps.n = m->g->n_class;
+    for (; m->steps.n < m->g->n_class; m->steps.n++) ((int32_t *)m->steps.p)[m->steps.n] = DEAD;
 }
 
 /* A stack as its frames from the bottom, taken over into the new cache. */

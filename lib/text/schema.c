@@ -12,14 +12,14 @@ bool schema_failed(const schema_reader *r) {
 }
 
 /* Writes the way from `from` to `to` as a JSON pointer; true when it leads there. */
-static bool find_path(const json_t *from, const json_t *to, strbuf *path) {
+static bool find_path(json_t *from, const json_t *to, strbuf *path) {
     const size_t n = path->n;
     const char *key;
     json_t *value;
     size_t i;
 
     if (from == to) return true;
-    json_object_foreach((json_t *)(uintptr_t)from, key, value) {
+    json_object_foreach(from, key, value) {
         strbuf_printf(path, "/%s", key);
         if (find_path(value, to, path)) return true;
         path->n = n;
@@ -55,7 +55,7 @@ static bool is_one_of(const char *word, const char *const *list) {
 }
 
 /* Everything that is neither read nor known to say nothing about the value is refused. */
-static bool check_keywords(schema_reader *r, const json_t *schema) {
+static bool check_keywords(schema_reader *r, json_t *schema) {
     static const char *const read[] = {"$ref",
                                        "allOf",
                                        "anyOf",
@@ -93,7 +93,7 @@ static bool check_keywords(schema_reader *r, const json_t *schema) {
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)(uintptr_t)schema, key, value) {
+    json_object_foreach(schema, key, value) {
         if (is_one_of(key, read) || is_one_of(key, silent) || !strncmp(key, "x-", 2)) continue;
         return schema_refuse(r, schema, EW_EUNSUPPORTED, key, "this keyword is not supported");
     }
@@ -129,7 +129,7 @@ static bool decode_step(str step, char *out, size_t cap) {
     return true;
 }
 
-static const json_t *step_into(const json_t *at, const char *step) {
+static json_t *step_into(const json_t *at, const char *step) {
     char *end;
     unsigned long i;
 
@@ -139,9 +139,9 @@ static const json_t *step_into(const json_t *at, const char *step) {
 }
 
 /* The schema that a reference names; NULL after a failure. */
-static const json_t *resolve(schema_reader *r, const json_t *schema, const json_t *ref) {
+static json_t *resolve(schema_reader *r, const json_t *schema, const json_t *ref) {
     const char *p = json_string_value(ref);
-    const json_t *at = r->root;
+    json_t *at = r->root;
     char step[256];
 
     if (!p || *p != '#' || (p[1] && p[1] != '/')) {
@@ -171,7 +171,7 @@ static void add_references(schema_reader *r, schema_set *s, const json_t *schema
     size_t i;
 
     if (ref) {
-        const json_t *to = resolve(r, schema, ref);
+        json_t *to = resolve(r, schema, ref);
 
         if (to) set_add(r, s, to);
     }
@@ -180,7 +180,7 @@ static void add_references(schema_reader *r, schema_set *s, const json_t *schema
     json_array_foreach(all, i, part) set_add(r, s, part);
 }
 
-void set_add(schema_reader *r, schema_set *s, const json_t *schema) {
+void set_add(schema_reader *r, schema_set *s, json_t *schema) {
     size_t at;
 
     if (json_is_true(schema) || schema_failed(r)) return;

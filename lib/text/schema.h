@@ -44,7 +44,7 @@ enum {
 };
 
 typedef struct {
-    const json_t *schema; /* an object */
+    json_t *schema; /* an object */
     unsigned done;
 } schema_item;
 
@@ -60,7 +60,7 @@ typedef struct {
 } schema_rule;
 
 typedef struct {
-    const json_t *root;
+    json_t *root;
     grammar_expr g;
     schema_rule *made;
     size_t n_made, cap_made;
@@ -97,7 +97,7 @@ bool schema_refuse(schema_reader *r, const json_t *at, ew_status rc, const char 
 bool schema_failed(const schema_reader *r);
 
 /* schema.c: sets. */
-void set_add(schema_reader *r, schema_set *s, const json_t *schema);
+void set_add(schema_reader *r, schema_set *s, json_t *schema);
 expr set_value(schema_reader *r, const schema_set *s); /* a value they all accept */
 
 /* schema_facts.c */
@@ -127,6 +127,6 @@ expr string_but(schema_reader *r, const str *names, size_t n); /* sorted; none o
 expr pattern_expr(schema_reader *r, const json_t *at, str pattern, bool raw);
 
 /* schema_one.c: may no text be accepted by both? */
-bool branches_differ(schema_reader *r, const json_t *a, const json_t *b);
+bool branches_differ(schema_reader *r, json_t *a, json_t *b);
 
 #endif

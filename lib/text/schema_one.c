@@ -84,7 +84,7 @@ static bool lacks_what_is_required(const schema_facts *a, const schema_set *b) {
     return false;
 }
 
-bool branches_differ(schema_reader *r, const json_t *a, const json_t *b) {
+bool branches_differ(schema_reader *r, json_t *a, json_t *b) {
     schema_set *s = mem_array(4, sizeof *s);
     schema_facts fa, fb;
     unsigned common;

@@ -149,9 +149,9 @@ static expr values(schema_reader *r, const schema_facts *f) {
 static bool item_set(schema_reader *r, const schema_set *s, size_t at, schema_set *out) {
     *out = (schema_set){.n = 0};
     for (size_t i = 0; i < s->n; i++) {
-        const json_t *schema = s->v[i].schema, *items = json_object_get(schema, "items");
+        json_t *schema = s->v[i].schema, *items = json_object_get(schema, "items");
         const json_t *prefix = json_object_get(schema, "prefixItems");
-        const json_t *rest =
+        json_t *rest =
             prefix || !json_is_array(items) ? items : json_object_get(schema, "additionalItems");
 
         if (!prefix && json_is_array(items)) prefix = items; /* as before 2020 */
@@ -276,9 +276,8 @@ void property_set(schema_reader *r, const schema_set *s, const char *name, schem
     *out = (schema_set){.n = 0};
     for (size_t i = 0; i < s->n; i++) {
         const json_t *schema = s->v[i].schema;
-        const json_t *own =
-            name ? json_object_get(json_object_get(schema, "properties"), name) : NULL;
-        const json_t *more = json_object_get(schema, "additionalProperties");
+        json_t *own = name ? json_object_get(json_object_get(schema, "properties"), name) : NULL;
+        json_t *more = json_object_get(schema, "additionalProperties");
 
         if (own || more) set_add(r, out, own ? own : more);
     }

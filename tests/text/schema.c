@@ -74,6 +74,49 @@ static void test_values_that_follow_and_that_do_not(void **state) {
     json_decref(all);
 }
 
+/* A number with up to this many digits behind the point, from -limit to limit, as text. */
+static void random_number(rng *r, int digits, double limit, char out[32]) {
+    snprintf(out, 32, "%.*f", (int)(rng_unit(r) * (digits + 1)), limit * (2 * rng_unit(r) - 1));
+    if (out[0] == '-' && strtod(out, NULL) == 0) memmove(out, out + 1, strlen(out)); /* no -0 */
+}
+
+/* Limits and numbers at random, near each other: the grammar says what arithmetic says. */
+static void test_limits_of_numbers_agree_with_arithmetic(void **state) {
+    static const double sizes[] = {3, 40, 1200, 100000};
+    rng r;
+
+    (void)state;
+    rng_seed(&r, 11);
+    for (int i = 0; i < 1500; i++) {
+        const double size = sizes[i % 4];
+        const bool is_integer = i / 4 % 2, strict[2] = {rng_unit(&r) < 0.5, rng_unit(&r) < 0.5};
+        char lo[32], hi[32], schema[256];
+        grammar *g;
+
+        random_number(&r, is_integer ? 0 : 3, size, lo);
+        random_number(&r, is_integer ? 0 : 3, size, hi);
+        if (strtod(lo, NULL) > strtod(hi, NULL)) continue;
+        snprintf(schema, sizeof schema, "{\"type\":\"%s\",\"%s\":%s,\"%s\":%s}",
+                 is_integer ? "integer" : "number", strict[0] ? "exclusiveMinimum" : "minimum", lo,
+                 strict[1] ? "exclusiveMaximum" : "maximum", hi);
+        if (grammar_from_schema(&g, str_of(schema), NULL)) continue; /* nothing between them */
+        for (int k = 0; k < 40; k++) {
+            char text[32];
+            double x;
+            bool want;
+
+            random_number(&r, is_integer ? 0 : 4, size, text);
+            if (k < 2) snprintf(text, sizeof text, "%s", k ? hi : lo);
+            x = strtod(text, NULL);
+            want = (strict[0] ? x > strtod(lo, NULL) : x >= strtod(lo, NULL)) &&
+                   (strict[1] ? x < strtod(hi, NULL) : x <= strtod(hi, NULL));
+            if ((gram_holds(g, text, strlen(text)) == GRAM_YES) != want)
+                fail_msg("%s: %s", schema, text);
+        }
+        grammar_free(g);
+    }
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void test_what_is_not_supported_is_refused_by_name_and_place(void **state) {
@@ -327,6 +370,7 @@ static void test_no_failed_allocation_leaks(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_that_follow_and_that_do_not),
+        cmocka_unit_test(test_limits_of_numbers_agree_with_arithmetic),
         cmocka_unit_test(test_what_is_not_supported_is_refused_by_name_and_place),
         cmocka_unit_test(test_what_models_write_is_what_the_validator_accepted),
         cmocka_unit_test(test_no_model_spins),
