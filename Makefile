@@ -109,6 +109,13 @@ fuzz:
 	$(AGAIN) V=fuzz CC=clang fuzz-bins
 	@tools/fuzz $(or $(S),60) $(or $(T),$(notdir $(FUZZ_BIN)))
 
+# Every kernel next to what the machine can read, FILTER: those whose names contain it; with MODEL
+# also a model as a whole.
+bench: deps
+	$(AGAIN) products $(B)/tests/kernels/checkkern
+	@$(B)/tests/kernels/checkkern --bench $(if $(FILTER),--filter "$(FILTER)")
+	@$(if $(MODEL),$(B)/edgewise bench "$(MODEL)")
+
 # ---- checks that need more tools than building does; each says what it installs ----
 
 SOURCES := $(wildcard include/*.h lib/*/*.[ch] lib/*/*/*.[ch] app/*/*.[ch] tests/*/*.[ch] \
@@ -199,4 +206,4 @@ clean:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
 CHECKS := check-threads check-format check-layers check-tidy check-old-cpu check-arm check-mac check-all
-.PHONY: $(CHECKS) all products deps check-deps run test tests fuzz fuzz-bins fuzz-replay install clean
+.PHONY: $(CHECKS) all products deps check-deps run test tests fuzz fuzz-bins fuzz-replay bench install clean

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * checkkern --bench. Each line is the least of interleaved rounds in CPU time, one thread (noise
- * only adds): name, ns of one call, GB/s of what it reads, ratio to plain C matmul_1 reads a matrix
- * larger than most caches, one token: its GB/s compare with read_sum's. matmul_hot is the same with
- * rows that stay in cache: what the core could do. matmul_32 has 32 tokens and says billions of
- * multiply-adds a second. groups_* are the same of the kernels for 16 rows at a time, set against
- * the row kernels of the same instruction set. */
+ * checkkern --bench. The first line is the machine's limit: what one thread can read from memory
+ * (read_sum). Each other line is the least of interleaved rounds in CPU time, one thread (noise
+ * only adds): name, ns of one call, GB/s of what it reads, ratio to plain C. matmul_1 reads a
+ * matrix larger than most caches, one token, and tells its share of the limit. matmul_hot is the
+ * same with rows that stay in cache: what the core could do. matmul_32 has 32 tokens and says
+ * billions of multiply-adds a second. groups_* are the same of the kernels for 16 rows at a time,
+ * set against the row kernels of the same instruction set. */
 #include "tests/support/kernbench.h"
 
 #include "base/mem.h"
@@ -71,12 +72,22 @@ static int by_value(const void *a, const void *b) {
 }
 
 static kern_table c_table, best_table;
+static double read_limit; /* bytes a ns that one thread reads from memory */
+
+/* A call over more than half of the matrix reads it from memory. */
+static void rate_text(char out[32], double ns, double bytes, double macs) {
+    out[0] = 0;
+    if (bytes > ((size_t)MATRIX_MB << 19))
+        snprintf(out, 32, "%4.0f %% of read", 100 * bytes / ns / read_limit);
+    else if (macs > 0)
+        snprintf(out, 32, "%7.1f G/s", macs / ns);
+}
 
 /* bytes: read by a call; macs: multiply-adds of a call, 0 where they say nothing. */
 static void bench(const char *filter, const char *slot, const char *variant, bench_call *call,
                   bench_data *d, double bytes, double macs) {
     double c[ROUNDS], best[ROUNDS];
-    char name[64], rate[32] = "";
+    char name[64], rate[32];
 
     snprintf(name, sizeof name, "%s%s%s", slot, variant ? "_" : "", variant ? variant : "");
     if (filter && !strstr(name, filter)) return;
@@ -86,8 +97,8 @@ static void bench(const char *filter, const char *slot, const char *variant, ben
     }
     qsort(c, ROUNDS, sizeof *c, by_value);
     qsort(best, ROUNDS, sizeof *best, by_value);
-    if (macs > 0) snprintf(rate, sizeof rate, "%7.1f G/s", macs / best[0]);
-    printf("%-24s c %11.0f ns  %s %11.0f ns %7.2f GB/s %12s %6.1fx\n", name, c[0], best_table.isa,
+    rate_text(rate, best[0], bytes, macs);
+    printf("%-24s c %11.0f ns  %s %11.0f ns %7.2f GB/s %14s %6.1fx\n", name, c[0], best_table.isa,
            best[0], bytes / best[0], rate, c[0] / best[0]);
     fflush(stdout);
 }
@@ -242,6 +253,20 @@ static void bench_vectors(const char *filter, bench_data *d) {
     bench(filter, "read_sum", NULL, call_read, d, (double)d->w_size, 0);
 }
 
+/* Weights are made before: untouched pages would all be one page of zeros, which caches hold. */
+static void measure_limit(bench_data *d) {
+    double least = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        const double ns = time_call(call_read, &best_table, d);
+
+        if (i == 0 || ns < least) least = ns;
+    }
+    read_limit = (double)d->w_size / least;
+    printf("limit: one thread reads %.2f GB/s from memory (best of %d passes over %d MB)\n",
+           read_limit, ROUNDS, MATRIX_MB);
+}
+
 int kern_bench(const char *filter, uint32_t features) {
     bench_data d = {.w_size = (size_t)MATRIX_MB << 20};
     rng r = {1};
@@ -255,6 +280,8 @@ int kern_bench(const char *filter, uint32_t features) {
     d.kv = mem_array(KV_TOKS * HEAD, sizeof(float));
     if (d.w && d.f && d.y && d.act && d.kv) {
         for (size_t i = 0; i < 4 * N; i++) d.f[i] = rng_float(&r);
+        make_weights(d.w, TYPE_F32, d.w_size / sizeof(float), BITS_RANDOM, &r);
+        measure_limit(&d);
         bench_products(filter, &d);
         bench_cache(filter, &d);
         bench_vectors(filter, &d);
