@@ -190,8 +190,9 @@ typedef struct ew_model_options {
     bool no_mmap;           /* read the file into memory instead of mapping it */
     bool lock;              /* keep it from being swapped out (mlock); failing is a warning */
     bool vocab_only;        /* tokenizer and metadata, no weights: no session can be made of it */
-    bool pack;              /* rewrite the weights in the order the kernels read them best: the load
-                             * takes longer and the memory is private; same results to the bit */
+    bool no_pack;           /* run from the mapped file instead of rewriting the weights in the
+                             * order the kernels read them best: loads at once and shares memory
+                             * with other processes, decodes slower; same results to the bit */
     bool float_activations; /* dequantise weights and multiply in float: slow, for comparison */
     /* Called while loading with a share from 0 to 1; false ends it with EW_ECANCEL. */
     bool (*progress)(void *ctx, float share);

@@ -92,7 +92,7 @@ static void print_identity(const bench *b) {
     printf("settings    KV cache %s/%s, window %u, chunk %u, kernels %s%s%s%s\n",
            ew_kv_type_name(e->type_k), ew_kv_type_name(e->type_v), b->ctx_tokens, b->chunk_tokens,
            cpu_text(b->features), e->is_float ? ", float activations" : "",
-           e->no_mmap ? ", no mmap" : "", e->pack ? ", packed" : "");
+           e->no_mmap ? ", no mmap" : "", e->no_pack ? ", not packed" : "");
     printf("build       %s\n", build_text());
 }
 
@@ -314,7 +314,7 @@ static json_t *settings_json(const bench *b) {
     set_int(o, "repetitions", (uint64_t)b->args->n_rep);
     set_text(o, "kernels", cpu_text(b->features));
     set(o, "mmap", json_boolean(!e->no_mmap));
-    set(o, "packed", json_boolean(e->pack));
+    set(o, "packed", json_boolean(!e->no_pack));
     set(o, "float_activations", json_boolean(e->is_float));
     return o;
 }

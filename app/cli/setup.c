@@ -38,10 +38,10 @@ static const option engine_options[] = {
      OPT_BYTES, offsetof(engine_args, memory_limit), 0, 0, NULL},
     {"--no-mmap", NULL, "read the file into memory instead of mapping it", OPT_FLAG,
      offsetof(engine_args, no_mmap), 0, 0, NULL},
-    {"--pack", NULL,
-     "rewrite the weights in memory, in the order the kernels read\n"
-     "them: loads slower, decodes somewhat faster",
-     OPT_FLAG, offsetof(engine_args, pack), 0, 0, NULL},
+    {"--no-pack", NULL,
+     "run from the mapped file instead of rewriting the weights in\n"
+     "the order the kernels read them: loads at once, decodes slower",
+     OPT_FLAG, offsetof(engine_args, no_pack), 0, 0, NULL},
     {"--mlock", NULL, "keep the weights from being swapped out", OPT_FLAG,
      offsetof(engine_args, lock), 0, 0, NULL},
     {"--cpu-mask", "LIST", "CPU features that may be used, such as generic,avx2 (all)", OPT_CALL,
@@ -105,7 +105,7 @@ static bool show_share(void *ctx, float share) {
 void setup_model_options(const engine_args *a, ew_model_options *out) {
     ew_model_defaults(out);
     out->no_mmap = a->no_mmap;
-    out->pack = a->pack;
+    out->no_pack = a->no_pack;
     out->lock = a->lock;
     out->float_activations = a->is_float;
 }

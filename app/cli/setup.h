@@ -12,7 +12,7 @@ typedef struct {
     uint64_t memory_limit;   /* MEMORY_AUTO: what the machine has to give */
     uint32_t cpu_mask;       /* 0: all */
     ew_kv_type type_k, type_v;
-    bool no_mmap, pack, lock, is_float;
+    bool no_mmap, no_pack, lock, is_float;
 } engine_args;
 
 #define MEMORY_AUTO UINT64_MAX

@@ -178,7 +178,7 @@ static bool set_stop(talk *t, const char *value, ew_error *err) {
 
 static bool same_engine(const engine_args *a, const engine_args *b) {
     return a->threads == b->threads && a->memory_limit == b->memory_limit &&
-           a->cpu_mask == b->cpu_mask && a->no_mmap == b->no_mmap && a->pack == b->pack &&
+           a->cpu_mask == b->cpu_mask && a->no_mmap == b->no_mmap && a->no_pack == b->no_pack &&
            a->lock == b->lock && a->is_float == b->is_float;
 }
 

@@ -71,6 +71,8 @@ typedef struct {
     void (*matmul_groups[TYPE_COUNT])(float *y, size_t y_stride, const void *w, size_t row_bytes,
                                       const void *x, size_t x_bytes, size_t n_group, size_t n_tok,
                                       size_t n, bool goes_on);
+    /* Packs 16 rows of row_bytes: what pack_group() makes. There where matmul_groups is. */
+    void (*pack_group[TYPE_COUNT])(uint8_t *dst, const uint8_t *src, size_t row_bytes, size_t n);
 
     /* sum_i x[i] * y[i]; any n */
     float (*dot_f32)(const float *x, const float *y, size_t n);

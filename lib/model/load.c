@@ -333,10 +333,17 @@ static void count_idle(ew_model *m, const weight *w) {
 
 /* What the weights take: in the file's form, and packed. */
 static void plan_packing(ew_model *m, const ew_model_options *o) {
+    const uint64_t limit = ew_engine_memory_limit(m->engine);
     uint64_t from_file = 0;
     uint64_t packed = pack_mark(m, &from_file);
 
-    if (!o->pack) packed = from_file = 0;
+    if (packed && !o->no_pack && limit && m->n_bytes - from_file + packed > limit) {
+        engine_log(m->engine, EW_LOG_WARN,
+                   "%s: not packed, which would take %llu bytes more than the file: slower",
+                   m->path, (unsigned long long)(packed - from_file));
+        packed = from_file = 0;
+    }
+    if (o->no_pack) packed = from_file = 0;
     m->cost_packed = packed ? big_round(packed) : 0;
     m->cost_weights = m->n_bytes - from_file;
     m->active_bytes = m->cost_weights + packed;

@@ -56,7 +56,7 @@ uint64_t pack_mark(ew_model *m, uint64_t *from_file) {
 }
 
 typedef struct {
-    pool *pool;
+    const ew_engine *e;
     const weight *w;
     uint8_t *to;
 } job;
@@ -67,10 +67,11 @@ static void pack_groups(void *arg, int ith) {
     size_t b, e;
 
     (void)ith;
-    while (pool_take(j->pool, w->n_out / PACK_ROWS * w->n_mat, GROUPS_TAKE, &b, &e))
+    while (pool_take(j->e->pool, w->n_out / PACK_ROWS * w->n_mat, GROUPS_TAKE, &b, &e))
         for (size_t g = b; g < e; g++)
-            pack_group(w->type, j->to + g * w->group_bytes, w->data + g * PACK_ROWS * w->row_bytes,
-                       w->row_bytes, w->n_in);
+            j->e->kern.pack_group[w->type](j->to + g * w->group_bytes,
+                                           w->data + g * PACK_ROWS * w->row_bytes, w->row_bytes,
+                                           w->n_in);
 }
 
 /* Gives back the file's pages under a matrix, wherever it is mapped. */
@@ -103,13 +104,13 @@ typedef struct {
 
 static ew_status pack_one(ew_model *m, weight *w, void *ctx) {
     progress *p = ctx;
-    job j = {.pool = m->engine->pool, .w = w, .to = (uint8_t *)m->packed.data + p->at};
+    job j = {.e = m->engine, .w = w, .to = (uint8_t *)m->packed.data + p->at};
 
     if (!pack_is_packable(w)) {
         if (w->data) matrix_prefault(m, w);
         return EW_OK;
     }
-    pool_run(j.pool, pack_groups, &j);
+    pool_run(m->engine->pool, pack_groups, &j);
     drop_source(m, w);
     w->packed = j.to;
     w->data = NULL;

@@ -264,11 +264,15 @@ static void check_packed_shape(elem_type t, size_t n, size_t n_group, size_t n_t
     product p = new_product(t, n, n_row, n_tok, bits, floats);
     const size_t y_size = ((n_tok - 1) * stride + n_row) * sizeof(float);
     guarded want = guarded_new(y_size), got = guarded_new(y_size);
-    guarded packed = guarded_new(n_group * group);
+    guarded packed = guarded_new(n_group * group), same = guarded_new(group);
 
-    for (size_t g = 0; g < n_group; g++)
-        pack_group(t, (uint8_t *)packed.data + g * group, row_of(&p, g * PACK_ROWS), p.row_bytes,
-                   n);
+    for (size_t g = 0; g < n_group; g++) {
+        uint8_t *to = (uint8_t *)packed.data + g * group;
+
+        pack_group(t, to, row_of(&p, g * PACK_ROWS), p.row_bytes, n);
+        k.pack_group[t](same.data, row_of(&p, g * PACK_ROWS), p.row_bytes, n);
+        if (memcmp(same.data, to, group) != 0) bad("n %zu group %zu: packed otherwise", n, g);
+    }
     ref.matmul[t](want.data, stride, p.w.data, p.row_bytes, p.x.data, p.x_bytes, n_row, n_tok, n);
     k.matmul_groups[t](got.data, stride, packed.data, 0, p.x.data, p.x_bytes, n_group, n_tok, n,
                        false);
@@ -285,6 +289,8 @@ static void check_packed_shape(elem_type t, size_t n, size_t n_group, size_t n_t
         if (i % stride >= n_row && f32_bits(((float *)got.data)[i]) != 0xa5a5a5a5u)
             bad("wrote between tokens at %zu", i);
     if (!guarded_intact(&got)) bad("wrote before the output");
+    if (!guarded_intact(&same)) bad("wrote before the packed rows");
+    guarded_free(&same);
     guarded_free(&packed);
     guarded_free(&want);
     guarded_free(&got);

@@ -137,6 +137,34 @@ static float *logits_with_threads(const char *args, int32_t n_threads, bool is_f
     return out;
 }
 
+/* Rows of the file and packed rows are multiplied alike. */
+static void test_packing_does_not_change_logits(void **state) {
+    ew_engine *e = made_engine(2);
+
+    (void)state;
+    for (size_t i = 0; i < n_models; i++) {
+        ew_model *packed = made_open(e, made_model(models[i]), false), *mapped;
+        ew_session *s = made_session(packed, 256, 64, 64, EW_KV_F16);
+        ew_model_options o;
+        ew_error err = {0};
+        float *want;
+
+        made_ids(tokens, N_PROMPT + N_MORE, ew_n_vocab(packed), 3);
+        want = logits_twice(s, packed);
+        ew_session_free(s);
+        ew_model_defaults(&o);
+        o.no_pack = true;
+        must(ew_model_open(&mapped, e, made_model(models[i]), &o, &err), &err);
+        s = made_session(mapped, 256, 64, 64, EW_KV_F16);
+        check_session(s, mapped, want, "not packed");
+        ew_session_free(s);
+        ew_model_close(mapped);
+        ew_model_close(packed);
+        test_free(want);
+    }
+    ew_engine_free(e);
+}
+
 static void test_threads_do_not_change_logits(void **state) {
     (void)state;
     for (size_t i = 0; i < 2 * n_models; i++) {
@@ -372,6 +400,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chunks_do_not_change_logits),
         cmocka_unit_test(test_page_size_changes_rounding_alone),
+        cmocka_unit_test(test_packing_does_not_change_logits),
         cmocka_unit_test(test_threads_do_not_change_logits),
         cmocka_unit_test(test_all_rows_equal_single_steps),
         cmocka_unit_test(test_callback_ends_eval_all),

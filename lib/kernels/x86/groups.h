@@ -45,11 +45,25 @@ INLINE void matmul(float *y, size_t y_stride, const uint8_t *w, size_t row_bytes
     }
 }
 
+INLINE void pack(uint8_t *dst, const uint8_t *src, size_t row_bytes, size_t n,
+                 const elem_type type) {
+    const pack_layout l = pack_of(type);
+    const size_t block = pack_block_bytes(type);
+
+    for (size_t i = 0; i < n / l.cols; i++) {
+        fetch(src + PACK_ROWS * row_bytes, i * PACK_ROWS * block, PACK_ROWS * block);
+        gather(dst + i * l.bytes, src + i * block, row_bytes, type, l);
+    }
+}
+
 #define KERNEL(name, type)                                                                        \
  static void groups_##name(float *y, size_t y_stride, const void *w, size_t row_bytes,            \
                            const void *x, size_t x_bytes, size_t n_group, size_t n_tok, size_t n, \
                            bool goes_on) {                                                        \
   matmul(y, y_stride, w, row_bytes, x, x_bytes, n_group, n_tok, n, goes_on, type);                \
+ }                                                                                                \
+ static void pack_##name(uint8_t *dst, const uint8_t *src, size_t row_bytes, size_t n) {          \
+  pack(dst, src, row_bytes, n, type);                                                             \
  }
 KERNEL(q4_0, TYPE_Q4_0)
 KERNEL(q4_1, TYPE_Q4_1)
@@ -64,15 +78,25 @@ KERNEL(q6_k, TYPE_Q6_K)
 
 static void fill_groups(kern_table *t) {
     t->matmul_groups[TYPE_Q4_0] = groups_q4_0;
+    t->pack_group[TYPE_Q4_0] = pack_q4_0;
     t->matmul_groups[TYPE_Q4_1] = groups_q4_1;
+    t->pack_group[TYPE_Q4_1] = pack_q4_1;
     t->matmul_groups[TYPE_Q5_0] = groups_q5_0;
+    t->pack_group[TYPE_Q5_0] = pack_q5_0;
     t->matmul_groups[TYPE_Q5_1] = groups_q5_1;
+    t->pack_group[TYPE_Q5_1] = pack_q5_1;
     t->matmul_groups[TYPE_Q8_0] = groups_q8_0;
+    t->pack_group[TYPE_Q8_0] = pack_q8_0;
     t->matmul_groups[TYPE_Q2_K] = groups_q2_k;
+    t->pack_group[TYPE_Q2_K] = pack_q2_k;
     t->matmul_groups[TYPE_Q3_K] = groups_q3_k;
+    t->pack_group[TYPE_Q3_K] = pack_q3_k;
     t->matmul_groups[TYPE_Q4_K] = groups_q4_k;
+    t->pack_group[TYPE_Q4_K] = pack_q4_k;
     t->matmul_groups[TYPE_Q5_K] = groups_q5_k;
+    t->pack_group[TYPE_Q5_K] = pack_q5_k;
     t->matmul_groups[TYPE_Q6_K] = groups_q6_k;
+    t->pack_group[TYPE_Q6_K] = pack_q6_k;
 }
 
 #endif
