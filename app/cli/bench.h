@@ -72,7 +72,8 @@ typedef struct {
     const char *path;
     /* what ran, and on what */
     char model_name[128], architecture[64], file_type[32];
-    uint64_t n_param, file_bytes;
+    uint64_t n_param, n_param_active, file_bytes;
+    uint32_t n_expert, n_expert_used; /* 0: dense */
     uint32_t n_part, ctx_train;
     weight_types types;
     sha256_hex sha; /* "" when not asked for */

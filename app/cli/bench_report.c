@@ -77,13 +77,16 @@ static void print_types(const bench *b) {
 
 static void print_identity(const bench *b) {
     const engine_args *e = &b->args->engine;
-    char n[24], size[24], mem[24];
+    char n[24], active[24], size[24], mem[24];
 
     printf("file        %s", b->path);
     if (b->n_part > 1) printf(" and %u more parts", b->n_part - 1);
-    printf("\nmodel       %s%s%s%s%s, %s parameters, %s", b->model_name,
-           b->model_name[0] ? ", " : "", b->architecture, b->file_type[0] ? ", " : "", b->file_type,
-           count_text(n, b->n_param), size_text(size, b->types.n_bytes));
+    printf("\nmodel       %s%s%s%s%s, %s parameters", b->model_name, b->model_name[0] ? ", " : "",
+           b->architecture, b->file_type[0] ? ", " : "", b->file_type, count_text(n, b->n_param));
+    if (b->n_expert)
+        printf(", %s active (%u of %u experts)", count_text(active, b->n_param_active),
+               b->n_expert_used, b->n_expert);
+    printf(", %s", size_text(size, b->types.n_bytes));
     print_types(b);
     if (b->sha.hex[0]) printf("\nsha256      %s", b->sha.hex);
     printf("\nmachine     %s, %s of memory, %s\n",
@@ -282,6 +285,7 @@ static json_t *model_json(const bench *b) {
     set_text(o, "architecture", b->architecture);
     set_text(o, "file_type", b->file_type);
     set_int(o, "parameters", b->n_param);
+    set_int(o, "parameters_active", b->n_param_active);
     set_int(o, "tensor_bytes", b->types.n_bytes);
     set_int(o, "context_trained", b->ctx_train);
     set(o, "types", weight_types_json(&b->types));

@@ -251,6 +251,9 @@ static void take_identity(rig *r) {
     snprintf(b->architecture, sizeof b->architecture, "%s", info.architecture);
     snprintf(b->file_type, sizeof b->file_type, "%s", info.file_type);
     b->n_param = info.n_param;
+    b->n_param_active = info.n_param_active;
+    b->n_expert = info.n_expert;
+    b->n_expert_used = info.n_expert_used;
     b->ctx_train = info.ctx_train;
     b->file_bytes = ew_file_bytes(f);
     b->n_part = ew_file_n_part(f);

@@ -98,6 +98,10 @@ static void take_cost(show *s) {
     for (int a = 0; a < EW_MEM_COUNT; a++) s->mem[a] = ew_engine_memory(s->engine, (ew_account)a);
     s->has_cost = true;
     ew_model_info_get(s->model, &info);
+    s->n_expert = info.n_expert;
+    s->n_expert_used = info.n_expert_used;
+    s->n_param_active = info.n_param_active;
+    s->active_bytes = info.active_bytes;
     s->mem[EW_MEM_WEIGHTS] = info.load_weights;
     s->mem[EW_MEM_PACKED] = info.load_packed;
     s->mem[EW_MEM_KV] = c.kv_full;
@@ -230,6 +234,9 @@ static void print_general(const show *s) {
     if (ew_file_find_meta(s->file, "general.name", &m)) print_value("name", 18, s->file, &m);
     if (s->file_type[0]) line("file type", s->file_type);
     line("parameters", count_text(n, s->types.n_elem));
+    if (s->n_expert)
+        printf("  %-18s %u, a token uses %u of each layer's: %s parameters\n", "experts",
+               s->n_expert, s->n_expert_used, count_text(n, s->n_param_active));
     for (size_t i = 0; i < sizeof extra / sizeof *extra; i++)
         if (ew_file_find_meta(s->file, extra[i], &m) && m.kind == EW_META_STRING && m.text_n)
             print_value(extra[i] + strlen("general."), 18, s->file, &m);
@@ -377,6 +384,7 @@ static void print_cost(const show *s) {
         printf(", %s what this machine has to give (%s)",
                s->mem_sum <= s->mem_limit ? "within" : "more than", size_text(limit, s->mem_limit));
     printf("\n  %-18s %10s\n", "a token adds", size_text(size, s->kv_token));
+    printf("  %-18s %10s of weights\n", "a token reads", size_text(size, s->active_bytes));
 }
 
 static void print_metadata(const show *s) {

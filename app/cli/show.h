@@ -28,6 +28,8 @@ typedef struct {
     ew_error vocab_error;
     bool runs; /* false: check_error says why not */
     ew_error check_error;
+    uint32_t n_expert, n_expert_used; /* 0: dense, or not known */
+    uint64_t n_param_active, active_bytes;
     char arch[64], name[256], file_type[32]; /* "" when not told */
     weight_types types;
     uint32_t ctx_train; /* tokens; 0: not told */

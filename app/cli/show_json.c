@@ -190,6 +190,12 @@ static json_t *cost_json(const show *s) {
     set(o, "accounts", accounts);
     set_int(o, "sum_bytes", s->mem_sum);
     set_int(o, "kv_bytes_per_token", s->kv_token);
+    set_int(o, "parameters_active", s->n_param_active);
+    set_int(o, "weight_bytes_per_token", s->active_bytes);
+    if (s->n_expert) {
+        set_int(o, "experts", s->n_expert);
+        set_int(o, "experts_used", s->n_expert_used);
+    }
     if (s->mem_limit) {
         set_int(o, "limit_bytes", s->mem_limit);
         set(o, "fits", json_boolean(s->mem_sum <= s->mem_limit));
