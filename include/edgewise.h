@@ -395,7 +395,10 @@ EW_API ew_status ew_session_eval(ew_session *s, const int32_t *tokens, size_t n,
 typedef bool (*ew_logits_fn)(void *ctx, size_t i, const float *logits);
 EW_API ew_status ew_session_eval_all(ew_session *s, const int32_t *tokens, size_t n,
                                      ew_logits_fn fn, void *ctx, ew_error *err);
-EW_API void ew_session_rewind(ew_session *s, size_t n_keep); /* forgets tokens from n_keep on */
+/* Forgets tokens from n_keep on. Where layers see windows, what lies behind them is given back:
+ * after a long way back the next evaluation does all tokens anew, and ew_session_sync() says 0
+ * cached. */
+EW_API void ew_session_rewind(ew_session *s, size_t n_keep);
 /* Logits after the last token evaluated, ew_n_vocab floats; NULL before the first and after a
  * rewind. Valid until the session is used again. */
 EW_API const float *ew_session_logits(const ew_session *s);

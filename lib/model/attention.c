@@ -261,13 +261,14 @@ static void attend_page(const block *b, uint32_t p) {
     const attention *a = b->a;
     const kv_layout *l = a->layout;
     const uint32_t page = l->page_tokens, at = p * page;
-    const uint8_t *stored = kv_values(b->kv, a->il, b->h, p), *next = NULL;
+    const uint8_t *stored, *next = NULL;
     uint32_t t = 0, e = b->n, first, end;
     page_rows keys, values;
 
     while (t < e && end_key(b, t) <= at) t++;
     while (e > t && first_key(b, e - 1) >= at + page) e--;
-    if (t == e) return;
+    if (t == e) return; /* the page need not be there */
+    stored = kv_values(b->kv, a->il, b->h, p);
     first = max_u32(first_key(b, t), at) - at;
     end = min_u32(end_key(b, e - 1), at + page) - at;
     keys = page_of(b, kv_keys(b->kv, a->il, b->h, p), l->k, a->dim_k, first, end, b->w.keys);

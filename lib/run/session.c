@@ -74,8 +74,11 @@ static ew_status complete(ew_session_options *out, const ew_model *m, const ew_s
 
 static ew_status make_layout(kv_layout *l, const ew_model *m, const ew_session_options *o,
                              ew_error *err) {
-    return kv_layout_init(l, &m->hp, m->layers, kv_forms[o->type_k], kv_forms[o->type_v],
-                          o->page_tokens, err);
+    ew_status rc = kv_layout_init(l, &m->hp, m->layers, kv_forms[o->type_k], kv_forms[o->type_v],
+                                  o->page_tokens, err);
+
+    l->chunk = o->chunk_tokens;
+    return rc;
 }
 
 static ew_session_cost cost_of(const ew_model *m, const kv_layout *l, const ew_session_options *o) {
@@ -205,7 +208,7 @@ const float *ew_session_logits(const ew_session *s) {
 }
 
 uint64_t ew_session_bytes_per_token(const ew_session *s, size_t n_past) {
-    return s->m->active_bytes + kv_token_bytes(&s->layout) * n_past;
+    return s->m->active_bytes + kv_seen_bytes(&s->layout, n_past);
 }
 
 void ew_session_cancel(ew_session *s) {
@@ -256,12 +259,31 @@ static ew_status eval_chunk(ew_session *s, const int32_t *tokens, uint32_t n, bo
     memmove(s->tokens + s->n, tokens, n * sizeof *tokens);
     s->n += n;
     s->has_logits = with_last;
+    kv_leave(&s->kv, s->n);
     return EW_OK;
+}
+
+/* Evaluates the session's tokens anew when it was rewound behind what its windows have kept. */
+static ew_status restore(ew_session *s, ew_error *err) {
+    const uint32_t n = s->n;
+    ew_status rc = EW_OK;
+
+    if (kv_is_whole(&s->kv, n)) return EW_OK;
+    s->n = 0;
+    kv_restart(&s->kv, 0);
+    while (s->n < n && !rc) {
+        const uint32_t left = n - s->n;
+
+        rc = eval_chunk(s, s->tokens + s->n,
+                        left < s->opt.chunk_tokens ? left : s->opt.chunk_tokens, false, err);
+    }
+    return rc;
 }
 
 ew_status ew_session_eval(ew_session *s, const int32_t *tokens, size_t n, ew_error *err) {
     ew_status rc = check_tokens(s, tokens, n, s->n, err);
 
+    if (!rc && n) rc = restore(s, err);
     for (size_t at = 0; at < n && !rc;) {
         const size_t left = n - at;
         const uint32_t m = left < s->opt.chunk_tokens ? (uint32_t)left : s->opt.chunk_tokens;
@@ -296,6 +318,7 @@ ew_status ew_session_eval_all(ew_session *s, const int32_t *tokens, size_t n, ew
                               void *ctx, ew_error *err) {
     ew_status rc = check_tokens(s, tokens, n, s->n, err);
 
+    if (!rc && n) rc = restore(s, err);
     for (size_t at = 0; at < n && !rc;) {
         const size_t left = n - at;
         const uint32_t m = left < s->opt.chunk_tokens ? (uint32_t)left : s->opt.chunk_tokens;
@@ -318,6 +341,7 @@ ew_status ew_session_sync(ew_session *s, const int32_t *tokens, size_t n, size_t
     while (keep < n && keep < s->n && s->tokens[keep] == tokens[keep]) keep++;
     if (keep && keep == n) keep--; /* the last one again, for its logits */
     ew_session_rewind(s, keep);
+    if (!kv_is_whole(&s->kv, s->n)) ew_session_rewind(s, keep = 0);
     if (n_cached) *n_cached = keep;
     return ew_session_eval(s, tokens + keep, n - keep, err);
 }

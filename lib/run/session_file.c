@@ -4,6 +4,7 @@
 #include "base/cursor.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/rope.h"
 #include "run/session.h"
 
 #include <string.h>
@@ -104,23 +105,45 @@ static void put_padding(writer *w) {
     put(w, zero, (size_t)(pad(w->n) - w->n)); /* the buffer is a multiple of a word */
 }
 
-/* All rows of one kind of a head, page by page. */
+/* Rows of a page from token t on, for t below n; *m gets how many. */
+static uint8_t *rows_at(const ew_session *s, uint32_t il, uint32_t h, bool is_keys, uint32_t t,
+                        uint32_t n, uint32_t *m) {
+    const kv_layout *l = &s->layout;
+    const uint32_t p = t / l->page_tokens, at = t % l->page_tokens;
+    const uint32_t left = n - t, room = l->page_tokens - at;
+
+    *m = left < room ? left : room;
+    return is_keys ? kv_keys(&s->kv, il, h, p) + at * l->k_row
+                   : kv_values(&s->kv, il, h, p) + at * l->v_row;
+}
+
+/* All rows of one kind of a head that the next token sees, page by page. */
 static void put_rows(writer *w, const ew_session *s, uint32_t il, uint32_t h, bool is_keys) {
     const kv_layout *l = &s->layout;
     const size_t row = is_keys ? l->k_row : l->v_row;
+    uint32_t m;
 
-    for (uint32_t t = 0; t < s->n; t += l->page_tokens) {
-        const uint32_t left = s->n - t, n = left < l->page_tokens ? left : l->page_tokens;
-        const uint32_t p = t / l->page_tokens;
+    for (uint32_t t = kv_seen_from(l, il, s->n); t < s->n; t += m) {
+        const uint8_t *rows = rows_at(s, il, h, is_keys, t, s->n, &m);
 
-        put(w, is_keys ? kv_keys(&s->kv, il, h, p) : kv_values(&s->kv, il, h, p), n * row);
+        put(w, rows, m * row);
     }
+}
+
+/* Keys rotated by the factors of long contexts are another model's, as it were. */
+static uint64_t fingerprint_of(const ew_session *s) {
+    return s->m->fingerprint + rope_is_long(&s->m->hp.rope[ROPE_FULL], s->opt.ctx_tokens);
 }
 
 ew_status ew_session_save(const ew_session *s, const char *path, ew_error *err) {
     writer w = {.file = {.fd = -1}, .err = err};
     const kv_layout *l = &s->layout;
 
+    if (!kv_is_whole(&s->kv, s->n))
+        return fail(err, EW_EINVAL,
+                    "%s: the session was rewound further than its windows reach back; it can be "
+                    "saved after the next evaluation",
+                    path);
     w.buffer = mem_array(BUFFER, 1);
     if (!w.buffer) return fail(err, EW_ENOMEM, "%s: out of memory", path);
     w.rc = file_out_open(&w.file, path, err);
@@ -130,7 +153,7 @@ ew_status ew_session_save(const ew_session *s, const char *path, ew_error *err) 
     put_le(&w, (uint64_t)s->opt.type_k, 4);
     put_le(&w, (uint64_t)s->opt.type_v, 4);
     put_le(&w, s->n, 4);
-    put_le(&w, s->m->fingerprint, 8);
+    put_le(&w, fingerprint_of(s), 8);
     put_le(&w, kv_token_bytes(l), 8);
     for (uint32_t i = 0; i < s->n; i++) put_le(&w, (uint32_t)s->tokens[i], 4);
     put_padding(&w);
@@ -154,7 +177,7 @@ out:
 
 static ew_status check_image(const ew_session *s, const session_image *im, const char *path,
                              ew_error *err) {
-    if (im->fingerprint != s->m->fingerprint)
+    if (im->fingerprint != fingerprint_of(s))
         return fail(err, EW_EMISMATCH, "%s: was saved with another model than %s", path,
                     s->m->path);
     if (im->type_k != (uint32_t)s->opt.type_k || im->type_v != (uint32_t)s->opt.type_v ||
@@ -166,9 +189,9 @@ static ew_status check_image(const ew_session *s, const session_image *im, const
     if (im->n_tokens > s->opt.ctx_tokens)
         return fail(err, EW_EFULL, "%s: holds %u tokens, the context has %u", path, im->n_tokens,
                     s->opt.ctx_tokens);
-    if (im->kv_bytes != pad(im->n_tokens * im->token_bytes))
+    if (im->kv_bytes != pad(kv_seen_bytes(&s->layout, im->n_tokens)))
         return fail(err, EW_EFORMAT, "%s: %u tokens need %llu bytes of KV cache, it holds %llu",
-                    path, im->n_tokens, (unsigned long long)(im->n_tokens * im->token_bytes),
+                    path, im->n_tokens, (unsigned long long)kv_seen_bytes(&s->layout, im->n_tokens),
                     (unsigned long long)im->kv_bytes);
     for (uint32_t i = 0; i < im->n_tokens; i++)
         if (load_u32(im->tokens + 4 * (size_t)i) >= s->m->hp.n_vocab)
@@ -181,12 +204,11 @@ static const uint8_t *get_rows(ew_session *s, uint32_t il, uint32_t h, bool is_k
     const kv_layout *l = &s->layout;
     const size_t row = is_keys ? l->k_row : l->v_row;
 
-    for (uint32_t t = 0; t < n_tok; t += l->page_tokens) {
-        const uint32_t left = n_tok - t, n = left < l->page_tokens ? left : l->page_tokens;
-        const uint32_t p = t / l->page_tokens;
+    for (uint32_t m, t = kv_seen_from(l, il, n_tok); t < n_tok; t += m) {
+        uint8_t *rows = rows_at(s, il, h, is_keys, t, n_tok, &m);
 
-        memcpy(is_keys ? kv_keys(&s->kv, il, h, p) : kv_values(&s->kv, il, h, p), from, n * row);
-        from += n * row;
+        memcpy(rows, from, m * row);
+        from += m * row;
     }
     return from;
 }
@@ -199,6 +221,10 @@ ew_status ew_session_load(ew_session *s, const char *path, ew_error *err) {
 
     if (!rc) rc = session_image_parse(&im, map.data, map.size, path, err);
     if (!rc) rc = check_image(s, &im, path, err);
+    if (!rc && s->layout.page_bytes[KV_WINDOW]) { /* other pages than those there are */
+        ew_session_rewind(s, 0);
+        kv_restart(&s->kv, im.n_tokens > s->layout.window ? im.n_tokens - s->layout.window : 0);
+    }
     if (!rc) rc = kv_reserve(&s->kv, im.n_tokens, err);
     if (rc) {
         kv_trim(&s->kv, s->n);

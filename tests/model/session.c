@@ -609,6 +609,76 @@ static void test_a_session_over_budget_names_the_largest_that_fits(void **state)
     ew_engine_free(e);
 }
 
+/* A session of the model with windows whose pages are small against them. */
+static ew_session *windows_session(ew_model *m) {
+    return made_session(m, 400, 16, 16, EW_KV_F32);
+}
+
+static void test_pages_behind_a_window_are_given_back(void **state) {
+    stage t = stage_open(MODEL_WINDOW, 64);
+    ew_session_options o;
+    ew_session_cost cost;
+    ew_session *s;
+    ew_error err = {0};
+    uint64_t kv;
+
+    (void)state;
+    ew_session_free(t.s);
+    t.s = s = windows_session(t.m);
+    ew_session_defaults(&o);
+    o.ctx_tokens = 400;
+    o.chunk_tokens = o.page_tokens = 16;
+    o.type_k = o.type_v = EW_KV_F32;
+    must(ew_session_estimate(t.m, &o, &cost, &err), &err);
+    /* One layer of three sees all, the others 40 tokens. */
+    assert_true(cost.kv_full < cost.kv_token * 400 * 7 / 10);
+    for (size_t at = 0; at < 400; at += 10) {
+        must(ew_session_eval(s, tokens + at, 10, &err), &err);
+        assert_true(ew_engine_memory(t.e, EW_MEM_KV) <= cost.kv_full);
+    }
+    kv = ew_engine_memory(t.e, EW_MEM_KV);
+    assert_true(kv > cost.kv_full * 7 / 10);
+    /* Reading stays within the windows too. */
+    assert_true(ew_session_bytes_per_token(s, 400) - ew_session_bytes_per_token(s, 200) ==
+                cost.kv_token * 200 / 3);
+    stage_close(&t);
+}
+
+/* Behind what windows have kept, tokens are evaluated anew, and nobody can tell. */
+static void test_rewinding_further_than_windows_reach(void **state) {
+    static const size_t keeps[] = {1, 16, 100, 250, 299};
+    stage t = stage_open(MODEL_WINDOW, 64);
+    const char *path = made_path("windows");
+    float *want;
+    ew_error err = {0};
+    size_t n_cached = 77;
+
+    (void)state;
+    ew_session_free(t.s);
+    t.s = windows_session(t.m);
+    must(ew_session_eval(t.s, tokens, 350, &err), &err);
+    want = copy_logits(&t);
+    for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++) {
+        ew_session_rewind(t.s, keeps[i]);
+        assert_int_equal(ew_session_n(t.s), keeps[i]);
+        assert_int_equal(ew_session_save(t.s, path, &err), EW_EINVAL);
+        must(ew_session_eval(t.s, tokens + keeps[i], 350 - keeps[i], &err), &err);
+        assert_memory_equal(ew_session_logits(t.s), want, (size_t)ew_n_vocab(t.m) * sizeof *want);
+    }
+    ew_session_rewind(t.s, 345); /* as chats do */
+    must(ew_session_save(t.s, path, &err), &err);
+    must(ew_session_sync(t.s, tokens, 350, &n_cached, &err), &err);
+    assert_int_equal(n_cached, 345);
+    must(ew_session_sync(t.s, tokens, 60, &n_cached, &err), &err);
+    assert_int_equal(n_cached, 0);
+    must(ew_session_load(t.s, path, &err), &err);
+    must(ew_session_sync(t.s, tokens, 350, &n_cached, &err), &err);
+    assert_int_equal(n_cached, 345);
+    assert_memory_equal(ew_session_logits(t.s), want, (size_t)ew_n_vocab(t.m) * sizeof *want);
+    test_free(want);
+    stage_close(&t);
+}
+
 static void test_decoding_allocates_nothing(void **state) {
     stage t = stage_open(MODEL_LLAMA_K, 256);
     ew_sampler *sampler = greedy(t.m);
@@ -663,6 +733,8 @@ int main(void) {
         cmocka_unit_test(test_no_allocation_failure_leaks_or_crashes),
         cmocka_unit_test(test_accounts_equal_the_estimate),
         cmocka_unit_test(test_a_session_over_budget_names_the_largest_that_fits),
+        cmocka_unit_test(test_pages_behind_a_window_are_given_back),
+        cmocka_unit_test(test_rewinding_further_than_windows_reach),
         cmocka_unit_test(test_decoding_allocates_nothing),
         cmocka_unit_test(test_sessions_share_a_model),
     };
