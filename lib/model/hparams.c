@@ -147,7 +147,7 @@ static ew_status read_window_rope(reader *r, hparams *hp, const window_rule *rul
         rope->scaling = ROPE_SCALE_NONE;
         rope->attn_factor = 1;
     }
-    return read_float(r, "rope.freq_base_swa", 1e-3, 1e12, rule->base ? rule->base : rope->base,
+    return read_float(r, "rope.freq_base_swa", 1e-3, 1e12, rule->base > 0 ? rule->base : rope->base,
                       &rope->base);
 }
 

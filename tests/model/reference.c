@@ -107,7 +107,6 @@ static void check_runs(const char *folder, const char *name, const json_t *runs,
     ew_model_close(m);
 }
 
-
 static void test_trained_models_agree_with_the_reference(void **state) {
     json_t *j = load("data/models/reference.json"), *entry;
     const char *name;
