@@ -135,7 +135,8 @@ static ew_status read_array(reader *r, gguf_kv *kv) {
     if (type == GGUF_ARRAY) return bad(r, EW_EUNSUPPORTED, "array of arrays");
     each = type == GGUF_STRING ? 8 : gguf_scalar_bytes(type);
     if (n > cursor_left(&r->c) / each)
-        return bad(r, EW_EFORMAT, "array of %llu %s values, but only %llu bytes are left in the file",
+        return bad(r, EW_EFORMAT,
+                   "array of %llu %s values, but only %llu bytes are left in the file",
                    (unsigned long long)n, gguf_type_name((gguf_type)type),
                    (unsigned long long)cursor_left(&r->c));
     kv->elem_type = (gguf_type)type;

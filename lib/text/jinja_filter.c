@@ -272,13 +272,13 @@ static bool parse_int(str s, int64_t base, int64_t *out) {
 
 FILTER(f_int) {
     const jvalue dflt = a->v[0].kind == JV_ABSENT ? jint(0) : a->v[0];
-    double f = NAN;
+    double f = (double)NAN;
     int64_t i;
 
     if (jto_int(in, &i)) return jint(i);
     if (in.kind == JV_STR && parse_int(in.u.s->s, jarg_int(r, a->v[1], 10), &i)) return jint(i);
     if (in.kind == JV_FLOAT) f = in.u.f;
-    if (in.kind == JV_STR && !parse_float(in.u.s->s, &f)) f = NAN;
+    if (in.kind == JV_STR && !parse_float(in.u.s->s, &f)) f = (double)NAN;
     return fabs(f) < 9e18 ? jint((int64_t)f) : dflt;
 }
 FILTER(f_float) {

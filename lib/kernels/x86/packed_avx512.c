@@ -85,26 +85,27 @@ INLINE void super_dots(__m512i sum[TILE], const uint8_t *rec, const uint8_t *x, 
     const size_t per = QUADS / l.n_scale, turn = period(l) > per ? period(l) : per;
     const size_t low_step = turn * PACK_VECTOR * (size_t)l.low.bits / 8;
     const size_t high_step = turn * PACK_VECTOR * (size_t)l.high.bits / 8;
-    const uint8_t *sc = rec + l.at_scale, *low = rec, *high = rec;
+    const uint8_t *low = rec, *high = rec;
 
     for (int t = 0; t < n; t++) sum[t] = _mm512_setzero_si512();
     for (size_t q = 0; q < QUADS; q += turn, low += low_step, high += high_step) {
 #pragma GCC unroll 16
-        for (size_t j = 0; j < turn / per; j++, sc += PACK_ROWS) {
+        for (size_t at = 0; at < turn; at += per) {
+            const __m512i scale =
+                _mm512_cvtepi8_epi32(load128(rec + l.at_scale + (q + at) / per * PACK_ROWS));
             __m512i dot[TILE];
 
             for (int t = 0; t < n; t++) dot[t] = _mm512_setzero_si512();
 #pragma GCC unroll 8
-            for (size_t i = 0; i < per; i++) {
-                const __m512i w = quad(low, high, j * per + i, l);
+            for (size_t i = at; i < at + per; i++) {
+                const __m512i w = quad(low, high, i, l);
 
                 for (int t = 0; t < n; t++)
-                    dot[t] = _mm512_dpbusd_epi32(
-                        dot[t], w, every32(super_of(x, x_bytes, t)->q + 4 * (q + j * per + i)));
+                    dot[t] = _mm512_dpbusd_epi32(dot[t], w,
+                                                 every32(super_of(x, x_bytes, t)->q + 4 * (q + i)));
             }
             for (int t = 0; t < n; t++)
-                sum[t] = _mm512_add_epi32(
-                    sum[t], _mm512_mullo_epi32(dot[t], _mm512_cvtepi8_epi32(load128(sc))));
+                sum[t] = _mm512_add_epi32(sum[t], _mm512_mullo_epi32(dot[t], scale));
         }
     }
 }

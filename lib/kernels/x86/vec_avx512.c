@@ -11,7 +11,7 @@ enum {
 };
 
 INLINE __mmask16 first(size_t n) {
-    return n >= LANES ? 0xffff : (__mmask16)((1u << n) - 1u);
+    return (__mmask16)(n >= LANES ? 0xffffu : (1u << n) - 1u);
 }
 
 /* exp_f32() of kernels/exp.h, step for step. */
