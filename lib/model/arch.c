@@ -42,9 +42,9 @@ static const stacked gate_up = {"ffn_up.weight", "ffn_up.bias", {DIM_FF, DIM_FF}
  SLOT(name ".bias", SLOT_VECTOR, true, in, DIM_EXPERTS, member, NULL, 0, IN_MOE)
 /* The same, perhaps part i of a stack. */
 #define MATRIX_OF(stack, i, name, in, out, member) \
- SLOT(name ".weight", SLOT_MATRIX, false, in, out, member, &stack, i, IN_ALL)
+ SLOT(name ".weight", SLOT_MATRIX, false, in, out, member, &(stack), i, IN_ALL)
 #define OPTIONAL_OF(stack, i, name, in, member) \
- SLOT(name, SLOT_VECTOR, true, in, DIM_ONE, member, &stack, i, IN_ALL)
+ SLOT(name, SLOT_VECTOR, true, in, DIM_ONE, member, &(stack), i, IN_ALL)
 
 #define ATTENTION                                      \
  MATRIX_OF(qkv, 0, "attn_q", DIM_EMBD, DIM_Q, wq),     \

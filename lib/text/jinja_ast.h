@@ -146,6 +146,6 @@ jnode *jparse_expr(jparser *p);   /* with `x if y else z` */
 jnode *jparse_simple(jparser *p); /* without */
 jnode *jparse_tuple(jparser *p);  /* "a, b" without parentheses, or one expression */
 jnode *jparse_target(jparser *p, bool may_be_attr); /* what `set` and `for` assign to */
-jnode *jparse_filters(jparser *p, jnode *in, bool starts_with_name);
+jnode *jparse_filters(jparser *p, jnode *node, bool starts_with_name);
 
 #endif

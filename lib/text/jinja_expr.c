@@ -210,7 +210,10 @@ static void arguments(jparser *p, jnode *node) {
     node->list = l.v;
     node->n = l.n;
     node->names = arena_get(p->mem, names.n, sizeof *node->names);
-    if (!node->names) jparse_no_memory(p);
+    if (!node->names) {
+        jparse_no_memory(p);
+        return;
+    }
     for (uint32_t i = 0; !p->rc && i < names.n; i++) node->names[i] = names.v[i]->name;
 }
 

@@ -91,8 +91,8 @@ INLINE void super_dots(__m512i sum[TILE], const uint8_t *rec, const uint8_t *x, 
     for (size_t q = 0; q < QUADS; q += turn, low += low_step, high += high_step) {
 #pragma GCC unroll 16
         for (size_t at = 0; at < turn; at += per) {
-            const __m512i scale =
-                _mm512_cvtepi8_epi32(load128(rec + l.at_scale + (q + at) / per * PACK_ROWS));
+            const __m512i scale = _mm512_cvtepi8_epi32(
+                load128(rec + l.at_scale + (q + at) * l.n_scale / QUADS * PACK_ROWS));
             __m512i dot[TILE];
 
             for (int t = 0; t < n; t++) dot[t] = _mm512_setzero_si512();
