@@ -164,7 +164,7 @@ int cmd_render(int argc, char **argv) {
     json_t *context = NULL;
     ew_error err = {0};
     int64_t clock_s;
-    int status;
+    int status = EXIT_OK;
 
     if (!options_parse(&u, &argc, argv, &status)) return status;
     if (!input_clock(a.now, &clock_s))
