@@ -116,6 +116,13 @@ bench: deps
 	@$(B)/tests/kernels/checkkern --bench $(if $(FILTER),--filter "$(FILTER)")
 	@$(if $(MODEL),$(B)/edgewise bench "$(MODEL)")
 
+# edgewise and llama.cpp in turns, as a table in build/bench/peer.md. PEER: a llama-bench built for this
+# machine, MODELS="NAME:TYPE FILE.gguf ...", PEER_ARGS: more options (PEER_ARGS=--help).
+bench-peer: deps
+	$(AGAIN) products $(B)/mkmodel $(B)/bandwidth
+	@node bench/peer/main.mjs --build "$(B)" $(if $(PEER),--peer "$(PEER)") \
+	  $(if $(MODELS),--models "$(MODELS)") $(PEER_ARGS)
+
 # ---- checks that need more tools than building does; each says what it installs ----
 
 SOURCES := $(wildcard include/*.h lib/*/*.[ch] lib/*/*/*.[ch] app/*/*.[ch] tests/*/*.[ch] \
@@ -180,6 +187,9 @@ $(B)/mkmodel: $(B)/bench/mkmodel/main.o $(B)/mkmodel.a $(B)/internal.a
 $(B)/grammar-bench: $(B)/bench/grammar/main.o $(B)/internal.a
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS)
+$(B)/bandwidth: $(B)/bench/peer/bandwidth.o $(B)/internal.a
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBS)
 # A fuzz target's main: our own, which replays its corpus, or with V=fuzz the fuzzer's.
 FUZZ_MAIN := $(if $(filter fuzz,$(V)),,$(B)/tests/fuzz/replay/main.o)
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_MAIN) $(B)/internal.a
@@ -206,4 +216,4 @@ clean:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
 CHECKS := check-threads check-format check-layers check-tidy check-old-cpu check-arm check-mac check-all
-.PHONY: $(CHECKS) all products deps check-deps run test tests fuzz fuzz-bins fuzz-replay bench install clean
+.PHONY: $(CHECKS) all products deps check-deps run test tests fuzz fuzz-bins fuzz-replay bench bench-peer install clean
