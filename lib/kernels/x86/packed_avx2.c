@@ -5,36 +5,17 @@
  * first-level cache, and used for all of them.
  *
  * A vector of 64 bytes is two of 8 rows here. Bytes are multiplied into 16-bit pairs; as many pairs
- * are added there as can't overflow (RUN quads), then a multiply-add with the sub-block's scale, or
- * with ones, brings them to 32 bits. No horizontal sums. */
-#include "kernels/pack.h"
-#include "kernels/x86/x86.h"
-
-#include <immintrin.h>
-#include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
+ * are added there as can't overflow (run_of quads), then a multiply-add with the sub-block's scale,
+ * or with ones, brings them to 32 bits. No horizontal sums. */
+#include "kernels/x86/groups_parts.h"
 
 enum {
-    COLS = 256,
-    QUADS = COLS / 4,
     HALVES = 2, /* of a vector of 16 rows */
     TILE = 4    /* tokens whose sums are kept near */
 };
 
-INLINE __m256i load256(const void *p) {
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-INLINE void store256(void *p, __m256i v) {
-    _mm256_store_si256((__m256i *)p, v);
-}
-
 INLINE __m256i every32(const void *p) {
-    int32_t v;
-
-    memcpy(&v, p, sizeof v);
-    return _mm256_set1_epi32(v);
+    return _mm256_set1_epi32(word_at(p));
 }
 
 /* Bits [from, from + n) of every byte, moved to bit `to`. Shifts of 16-bit lanes do for bytes
@@ -75,14 +56,6 @@ INLINE __m256i quad(const planes p, size_t q, size_t h, const pack_layout l) {
         v = _mm256_or_si256(v, bits(load256(p.high + pack_vector(l.high, q) + 32 * h),
                                     pack_bit(l.high, q), l.high.bits, l.low.bits));
     return v;
-}
-
-/* Quads after which the planes' bits stand in the same places again. */
-INLINE size_t period(const pack_layout l) {
-    const size_t low = l.low.step * 8 / (size_t)l.low.bits;
-    const size_t high = l.high.bits ? l.high.step * 8 / (size_t)l.high.bits : 1;
-
-    return low > high ? low : high;
 }
 
 /* The planes from quad q on, a multiple of the period. */
@@ -157,21 +130,11 @@ INLINE void run_quads(__m256i dot[TILE][HALVES], const planes p, size_t q, const
 
             for (int t = 0; t < n; t++) {
                 const __m256i x = every32(a[t] + 4 * i);
-                const __m256i v =
-                    is_signed(l) ? _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w))
-                                 : _mm256_maddubs_epi16(w, x);
+                const __m256i v = is_signed(l) ? pairs_i8(w, x) : pairs_u8(w, x);
 
                 dot[t][h] = i ? _mm256_add_epi16(dot[t][h], v) : v;
             }
         }
-}
-
-INLINE const act_q8_k *super_of(const uint8_t *x, size_t x_bytes, int t) {
-    return (const act_q8_k *)(const void *)(x + (size_t)t * x_bytes);
-}
-
-INLINE const act_q8_32 *small_of(const uint8_t *x, size_t x_bytes, int t, size_t b) {
-    return (const act_q8_32 *)(const void *)(x + (size_t)t * x_bytes) + b / 4;
 }
 
 /* sum[t]: the products of a super-block with n tokens, each sub-block's times its scale. */
@@ -324,10 +287,6 @@ INLINE void all_tokens(float *y, size_t y_stride, const uint8_t *rec, const uint
 
 /* ---- rows as they lie in the file ---- */
 
-INLINE __m128i load128(const uint8_t *p) {
-    return _mm_loadu_si128((const __m128i *)p);
-}
-
 /* A word of each of 16 rows. */
 typedef struct {
     __m256i h[HALVES];
@@ -364,13 +323,6 @@ INLINE void gather_plane(uint8_t *plane, const uint8_t *src, size_t row_bytes, s
                 store256(plane + (at / 4 + i) * PACK_VECTOR + 32 * h,
                          _mm256_xor_si256(w[i].h[h], _mm256_set1_epi8((char)flip)));
     }
-}
-
-INLINE int32_t word_at(const uint8_t *p) {
-    int32_t v;
-
-    memcpy(&v, p, sizeof v);
-    return v;
 }
 
 /* Four bytes of each row. Loads go to the registers: through a buffer in memory each would wait for

@@ -5,29 +5,14 @@
  * the products: with one token nothing else is worth doing, with eight the unpacking hides behind
  * the products. Sums are whole numbers up to the end of a sub-block's (32 columns) or super-block's
  * (256) scale. */
-#include "kernels/pack.h"
-#include "kernels/x86/x86.h"
-
-#include <immintrin.h>
-#include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
+#include "kernels/x86/groups_parts.h"
 
 enum {
-    COLS = 256,
-    QUADS = COLS / 4,
     TILE = 8 /* tokens whose sums are kept in registers */
 };
 
 INLINE __m512i load512(const void *p) {
     return _mm512_loadu_si512(p);
-}
-
-INLINE int32_t word_at(const void *p) {
-    int32_t v;
-
-    memcpy(&v, p, sizeof v);
-    return v;
 }
 
 INLINE __m512i every32(const void *p) {
@@ -48,10 +33,6 @@ INLINE __m512 halves(const uint8_t *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }
 
-INLINE __m128i load128(const uint8_t *p) {
-    return _mm_loadu_si128((const __m128i *)p);
-}
-
 /* Quad q of a record, four columns of 16 rows, whose planes are reckoned from `low` and `high`. */
 INLINE __m512i quad(const uint8_t *low, const uint8_t *high, size_t q, const pack_layout l) {
     __m512i v = load512(low + pack_vector(l.low, q));
@@ -61,22 +42,6 @@ INLINE __m512i quad(const uint8_t *low, const uint8_t *high, size_t q, const pac
         v = _mm512_or_si512(v, bits(load512(high + pack_vector(l.high, q)), pack_bit(l.high, q),
                                     l.high.bits, l.low.bits));
     return v;
-}
-
-INLINE const act_q8_k *super_of(const uint8_t *x, size_t x_bytes, int t) {
-    return (const act_q8_k *)(const void *)(x + (size_t)t * x_bytes);
-}
-
-INLINE const act_q8_32 *small_of(const uint8_t *x, size_t x_bytes, int t, size_t b) {
-    return (const act_q8_32 *)(const void *)(x + (size_t)t * x_bytes) + b / 4;
-}
-
-/* Quads after which the planes' bits stand in the same places again. */
-INLINE size_t period(const pack_layout l) {
-    const size_t low = l.low.step * 8 / (size_t)l.low.bits;
-    const size_t high = l.high.bits ? l.high.step * 8 / (size_t)l.high.bits : 1;
-
-    return low > high ? low : high;
 }
 
 /* sum[t]: the products of a super-block with n tokens, each sub-block's times its scale. */
