@@ -83,10 +83,11 @@ static void multiply(const ew_engine *e, const cpu_work *work, const piece *p, c
     const size_t x_bytes = w->form == ACT_F32 ? x->n * sizeof(float) : act_bytes(w->form, w->n_in);
     const size_t n_whole = w->group_bytes ? p->n_row / PACK_ROWS * PACK_ROWS : 0;
     const size_t n_row = p->n_row - n_whole;
-    const uint8_t *rows = w->data + (p->row + n_whole) * w->row_bytes;
+    const uint8_t *rows;
 
     if (n_whole) multiply_groups(e, p, n_whole, in, x_bytes, n_tok, y, y_stride);
     if (!n_row) return;
+    rows = w->data + (p->row + n_whole) * w->row_bytes; /* there: only whole groups are packed */
     y += n_whole;
     if (w->form != act_of(w->type)) { /* evaluation in float */
         for (size_t r = 0; r < n_row; r++) {
