@@ -331,19 +331,43 @@ static void count_idle(ew_model *m, const weight *w) {
     m->n_param_active -= n * w->n_in;
 }
 
+/* What the vocabulary and all that is not a weight take. */
+static uint64_t fixed_bytes(const ew_model *m) {
+    return big_round(tok_bytes(m->tok) + m->n_vectors * sizeof(float) + header_bytes(m));
+}
+
+static uint64_t bytes_in_use(const ew_model *m) {
+    uint64_t used = 0;
+
+    for (ew_account a = 0; a < EW_MEM_COUNT; a++) used += ew_engine_memory(m->engine, a);
+    return used;
+}
+
+static bool fits_budget(const ew_model *m, uint64_t bytes) {
+    const uint64_t limit = ew_engine_memory_limit(m->engine), used = bytes_in_use(m);
+
+    return !limit || (used <= limit && bytes <= limit - used);
+}
+
+/* Packed, the weights are a little larger than the file: where that is too much, from the map. */
+static bool is_to_pack(const ew_model *m, const ew_model_options *o, uint64_t packed,
+                       uint64_t from_file) {
+    char more[SIZE_TEXT];
+
+    if (o->no_pack || !packed) return false;
+    if (fits_budget(m, m->n_bytes - from_file + big_round(packed) + fixed_bytes(m))) return true;
+    engine_log(m->engine, EW_LOG_WARN,
+               "%s: runs from the mapped file, slower: packing its weights takes %s more", m->path,
+               size_text(more, big_round(packed) - from_file));
+    return false;
+}
+
 /* What the weights take: in the file's form, and packed. */
 static void plan_packing(ew_model *m, const ew_model_options *o) {
-    const uint64_t limit = ew_engine_memory_limit(m->engine);
     uint64_t from_file = 0;
     uint64_t packed = pack_mark(m, &from_file);
 
-    if (packed && !o->no_pack && limit && m->n_bytes - from_file + packed > limit) {
-        engine_log(m->engine, EW_LOG_WARN,
-                   "%s: not packed, which would take %llu bytes more than the file: slower",
-                   m->path, (unsigned long long)(packed - from_file));
-        packed = from_file = 0;
-    }
-    if (o->no_pack) packed = from_file = 0;
+    if (!is_to_pack(m, o, packed, from_file)) packed = from_file = 0;
     m->cost_packed = packed ? big_round(packed) : 0;
     m->cost_weights = m->n_bytes - from_file;
     m->active_bytes = m->cost_weights + packed;
@@ -359,22 +383,18 @@ static void plan_packing(ew_model *m, const ew_model_options *o) {
 /* Refuses what the budget does not hold before any of it is read, all of it in one sum. */
 static ew_status check_budget(const ew_model *m, uint64_t weights, uint64_t fixed, ew_error *err) {
     char need[SIZE_TEXT], w[SIZE_TEXT], v[SIZE_TEXT], in_use[SIZE_TEXT], allowed[SIZE_TEXT];
-    const uint64_t limit = ew_engine_memory_limit(m->engine);
-    uint64_t used = 0;
 
-    for (ew_account a = 0; a < EW_MEM_COUNT; a++) used += ew_engine_memory(m->engine, a);
-    if (!limit || (used <= limit && weights + fixed <= limit - used)) return EW_OK;
+    if (fits_budget(m, weights + fixed)) return EW_OK;
     return fail(err, EW_ENOMEM,
                 "%s: %s for its weights and %s for its vocabulary make %s, beside %s in use; "
                 "allowed are %s: no context fits",
                 m->path, size_text(w, weights), size_text(v, fixed),
-                size_text(need, weights + fixed), size_text(in_use, used),
-                size_text(allowed, limit));
+                size_text(need, weights + fixed), size_text(in_use, bytes_in_use(m)),
+                size_text(allowed, ew_engine_memory_limit(m->engine)));
 }
 
 static ew_status charge(ew_model *m, ew_error *err) {
-    const uint64_t fixed =
-        big_round(tok_bytes(m->tok) + m->n_vectors * sizeof(float) + header_bytes(m));
+    const uint64_t fixed = fixed_bytes(m);
     const uint64_t weights = m->is_vocab_only ? 0 : m->cost_weights;
     const uint64_t packed = m->is_vocab_only ? 0 : m->cost_packed;
     char what[256];

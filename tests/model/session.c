@@ -609,6 +609,40 @@ static void test_a_session_over_budget_names_the_largest_that_fits(void **state)
     ew_engine_free(e);
 }
 
+/* Where the file's weights fit and the packed ones, which are larger, do not: from the map. */
+static void test_what_does_not_fit_packed_runs_from_the_map(void **state) {
+    const char *path = made_model(MODEL_LLAMA_K);
+    ew_engine *e = made_engine(2);
+    ew_model *m = made_open(e, path, false);
+    uint64_t packed, mapped, limit;
+    ew_engine_options eo;
+    ew_model_options o;
+    ew_error err = {0};
+
+    (void)state;
+    packed = sum_of_accounts(e);
+    assert_true(ew_engine_memory(e, EW_MEM_PACKED) > 0);
+    ew_model_close(m);
+    ew_model_defaults(&o);
+    o.no_pack = true;
+    must(ew_model_open(&m, e, path, &o, &err), &err);
+    mapped = sum_of_accounts(e);
+    assert_int_equal(ew_engine_memory(e, EW_MEM_PACKED), 0);
+    ew_model_close(m);
+    ew_engine_free(e);
+
+    assert_true(mapped < packed);
+    ew_engine_defaults(&eo);
+    for (limit = packed - 1; limit <= packed; limit++) {
+        eo.memory_limit = limit;
+        must(ew_engine_new(&e, &eo, &err), &err);
+        m = made_open(e, path, false);
+        assert_int_equal(sum_of_accounts(e), limit < packed ? mapped : packed);
+        ew_model_close(m);
+        ew_engine_free(e);
+    }
+}
+
 /* A session of the model with windows whose pages are small against them. */
 static ew_session *windows_session(ew_model *m) {
     return made_session(m, 400, 16, 16, EW_KV_F32);
@@ -733,6 +767,7 @@ int main(void) {
         cmocka_unit_test(test_no_allocation_failure_leaks_or_crashes),
         cmocka_unit_test(test_accounts_equal_the_estimate),
         cmocka_unit_test(test_a_session_over_budget_names_the_largest_that_fits),
+        cmocka_unit_test(test_what_does_not_fit_packed_runs_from_the_map),
         cmocka_unit_test(test_pages_behind_a_window_are_given_back),
         cmocka_unit_test(test_rewinding_further_than_windows_reach),
         cmocka_unit_test(test_decoding_allocates_nothing),
