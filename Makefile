@@ -98,7 +98,8 @@ test: deps
 	  LINK_FLAGS="$(OPT) -pthread $(LIBS)" tools/run-tests $(TEST_BIN) \
 	  $(if $(WITHOUT),,$(FUZZ_BIN) $(TEST_SH))
 
-tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(B)/mkmodel $(B)/grammar-bench $(TOOL_BIN)
+BENCH_BIN := $(addprefix $(B)/,mkmodel grammar-bench bandwidth)
+tests: $(PRODUCTS) $(TEST_BIN) $(FUZZ_BIN) $(BENCH_BIN) $(TOOL_BIN)
 	@:
 
 fuzz-bins: $(FUZZ_BIN)
