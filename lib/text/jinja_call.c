@@ -25,7 +25,7 @@ static bool next_name(const char **params, str *name, bool *must) {
     return name->n != 0;
 }
 
-static bool take_named(const jargs *a, str name, jvalue *out) {
+bool jarg_named(const jargs *a, str name, jvalue *out) {
     for (size_t i = 0; i < a->n_named; i++)
         if (str_eq(a->names[i], name)) {
             *out = a->v[a->n + i];
@@ -45,7 +45,7 @@ static bool bind(jrun *r, const jbuiltin *fn, const jargs *a, jvalue *v, size_t 
         v[*n] = (jvalue){.kind = JV_ABSENT};
         if (*n < a->n)
             v[*n] = a->v[*n];
-        else if (take_named(a, name, &v[*n]))
+        else if (jarg_named(a, name, &v[*n]))
             n_taken++;
         else if (must)
             jfail(r, EW_EINVAL, "%s: argument '%.*s' is missing", fn->name, (int)name.n, name.p);

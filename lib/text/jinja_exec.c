@@ -205,27 +205,15 @@ static void define_macro(jrun *r, const jnode *node) {
     set_var(r, r->frame, node->name, (jvalue){.kind = JV_MACRO, .u.macro = m});
 }
 
-static bool find_named(const jargs *a, str name, size_t *out) {
-    for (size_t i = 0; i < a->n_named; i++)
-        if (str_eq(a->names[i], name)) {
-            *out = a->n + i;
-            return true;
-        }
-    return false;
-}
-
 /* A parameter by place, by name, or its default, which may use those before it. */
-static void bind_parameter(jrun *r, const jnode *node, uint32_t i, const jargs *a) {
-    size_t at = i;
+static jvalue parameter(jrun *r, const jnode *node, uint32_t i, const jargs *a) {
+    const str name = node->names[i];
     jvalue v;
 
-    if (i < a->n || find_named(a, node->names[i], &at))
-        v = a->v[at];
-    else if (node->list[i])
-        v = jeval(r, node->list[i]);
-    else
-        v = jundef(r, "parameter '%.*s' was not provided", (int)node->names[i].n, node->names[i].p);
-    set_var(r, r->frame, node->names[i], v);
+    if (i < a->n) return a->v[i];
+    if (jarg_named(a, name, &v)) return v;
+    if (node->list[i]) return jeval(r, node->list[i]);
+    return jundef(r, "parameter '%.*s' was not provided", (int)name.n, name.p);
 }
 
 static bool is_parameter(const jnode *node, str name) {
@@ -259,7 +247,8 @@ jvalue jexec_macro(jrun *r, const jmacro *m, const jargs *a) {
     before = push_frame(r, m->frame);
     if (!before) return jnone();
     bind_rest(r, m->node, a);
-    for (uint32_t i = 0; i < m->node->n && !r->rc; i++) bind_parameter(r, m->node, i, a);
+    for (uint32_t i = 0; i < m->node->n && !r->rc; i++)
+        set_var(r, r->frame, m->node->names[i], parameter(r, m->node, i, a));
     v = capture_in(r, m->node->c, r->frame);
     r->frame = before;
     jleave(r);

@@ -136,15 +136,6 @@ static jargs rest_of(const jargs *a, size_t skip) {
     return (jargs){.v = a->v + skip, .n = a->n - skip, .n_named = a->n_named, .names = a->names};
 }
 
-static bool named_arg(const jargs *a, const char *name, jvalue *out) {
-    for (size_t i = 0; i < a->n_named; i++)
-        if (str_is(a->names[i], name)) {
-            *out = a->v[a->n + i];
-            return true;
-        }
-    return false;
-}
-
 /* map(attribute="name", default=...) */
 static jvalue map_attribute(jrun *r, const jlist *l, jvalue attribute, const jargs *a) {
     jlist *out = jlist_new(r, SEQ_GENERATOR, l->n);
@@ -153,7 +144,7 @@ static jvalue map_attribute(jrun *r, const jlist *l, jvalue attribute, const jar
     for (size_t i = 0; i < l->n && !r->rc; i++) {
         jvalue v = jattr_path(r, l->v[i], attribute);
 
-        if (v.kind == JV_UNDEF && named_arg(a, "default", &dflt)) v = dflt;
+        if (v.kind == JV_UNDEF && jarg_named(a, str_of("default"), &dflt)) v = dflt;
         jlist_add(r, out, v);
     }
     return jlist_value(out);
@@ -166,7 +157,8 @@ FILTER(f_map) {
     str name;
 
     if (!items_of(r, in, &l)) return jnone();
-    if (!a->n && named_arg(a, "attribute", &attribute)) return map_attribute(r, &l, attribute, a);
+    if (!a->n && jarg_named(a, str_of("attribute"), &attribute))
+        return map_attribute(r, &l, attribute, a);
     if (!a->n) return jfail(r, EW_EINVAL, "map requires a filter argument");
     out = jlist_new(r, SEQ_GENERATOR, l.n);
     name = jneed_str(r, a->v[0], "a filter's name")->s;

@@ -301,15 +301,6 @@ static void brace_value(jrun *r, jbuf *b, jvalue v, str spec) {
     }
 }
 
-static bool named(const jargs *a, str name, jvalue *out) {
-    for (size_t i = 0; i < a->n_named; i++)
-        if (str_eq(a->names[i], name)) {
-            *out = a->v[a->n + i];
-            return true;
-        }
-    return false;
-}
-
 /* What a field is about: "", "0", "name", followed by ".attr" or "[key]". */
 static jvalue brace_arg(jrun *r, str path, const jargs *a, size_t *next) {
     size_t at = 0, end = 0;
@@ -325,7 +316,7 @@ static jvalue brace_arg(jrun *r, str path, const jargs *a, size_t *next) {
         if (which < a->n) return a->v[which];
         return jfail(r, EW_EINVAL, "replacement index %zu out of range", which);
     }
-    if (named(a, path, &v)) return v;
+    if (jarg_named(a, path, &v)) return v;
     return jfail(r, EW_EINVAL, "no argument '%.*s'", (int)(path.n < 40 ? path.n : 40), path.p);
 }
 

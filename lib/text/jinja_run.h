@@ -181,6 +181,7 @@ const jbuiltin *jbuiltin_find(const jbuiltin *table, size_t n, str name);
 /* An argument's value with a default where it is absent; failing when of another type. */
 int64_t jarg_int(jrun *r, jvalue v, int64_t dflt);
 bool jarg_bool(jvalue v, bool dflt);
+bool jarg_named(const jargs *a, str name, jvalue *out); /* false: it wasn't given */
 
 jvalue jfilter(jrun *r, str name, jvalue in, const jargs *a);
 bool jtest(jrun *r, str name, jvalue v, const jargs *a);
