@@ -89,3 +89,10 @@ size_t jchar_find(str s, str needle, size_t from) {
     }
     return s.n + 1;
 }
+
+size_t jchar_find_last(str s, str needle) {
+    for (size_t end = s.n + 1; end-- > needle.n;)
+        if (!needle.n || memcmp(s.p + end - needle.n, needle.p, needle.n) == 0)
+            return end - needle.n;
+    return s.n + 1;
+}

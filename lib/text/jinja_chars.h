@@ -16,5 +16,6 @@ bool jchar_is_printable(uint32_t cp);         /* what repr() leaves as it is */
 str jchar_trim(str s, bool left, bool right); /* white space off */
 /* Where needle begins in s from `from` on; s.n + 1: nowhere. */
 size_t jchar_find(str s, str needle, size_t from);
+size_t jchar_find_last(str s, str needle);
 
 #endif

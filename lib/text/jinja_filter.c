@@ -167,7 +167,7 @@ FILTER(f_truncate) {
                 to = i - 1;
                 break;
             }
-    jbuf_add(r, &b, s->s.p, to, s->mark);
+    jbuf_part(r, &b, s, 0, to);
     jbuf_str(r, &b, tail);
     return jbuf_value(r, &b);
 }

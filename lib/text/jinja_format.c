@@ -229,7 +229,7 @@ jvalue jstr_percent(jrun *r, const jstr *fmt, jvalue args) {
         jvalue v;
         field f;
 
-        jbuf_add(r, &b, s.p + at, to - at, fmt->mark ? fmt->mark + at : NULL);
+        jbuf_part(r, &b, fmt, at, to);
         at = to + 1;
         if (to == s.n) break;
         if (at < s.n && s.p[at] == '%') {
@@ -358,7 +358,7 @@ jvalue jstr_format(jrun *r, const jstr *fmt, const jargs *a) {
         } else if (c == '}') {
             jfail(r, EW_EINVAL, "Single '}' encountered in format string");
         } else {
-            jbuf_add(r, &b, s.p + at, 1, fmt->mark ? fmt->mark + at : NULL);
+            jbuf_part(r, &b, fmt, at, at + 1);
             at++;
         }
     }

@@ -158,16 +158,9 @@ METHOD(str_removesuffix) {
                                             : self;
 }
 
-/* Where needle is, in bytes; s.n + 1: nowhere. */
-static size_t find_last(str s, str needle) {
-    for (size_t at = s.n + 1; at-- > needle.n;)
-        if (!needle.n || memcmp(s.p + at - needle.n, needle.p, needle.n) == 0) return at - needle.n;
-    return s.n + 1;
-}
-
 static jvalue find(jrun *r, const jstr *s, jvalue part, bool last, bool must) {
     const str needle = jneed_str(r, part, "what to find")->s;
-    const size_t at = last ? find_last(s->s, needle) : jchar_find(s->s, needle, 0);
+    const size_t at = last ? jchar_find_last(s->s, needle) : jchar_find(s->s, needle, 0);
 
     if (at <= s->s.n) return jint((int64_t)jchar_count((str){s->s.p, at}));
     return must ? jfail(r, EW_EINVAL, "substring not found") : jint(-1);
@@ -193,7 +186,7 @@ METHOD(str_count) {
 
 static jvalue partition(jrun *r, const jstr *s, jvalue sep, bool last) {
     const jstr *by = jneed_str(r, sep, "the separator");
-    const size_t found = last ? find_last(s->s, by->s) : jchar_find(s->s, by->s, 0);
+    const size_t found = last ? jchar_find_last(s->s, by->s) : jchar_find(s->s, by->s, 0);
     const bool is_there = found <= s->s.n;
     const size_t at = is_there ? found : last ? 0 : s->s.n;
     const size_t end = is_there ? at + by->s.n : at;
@@ -298,9 +291,9 @@ METHOD(str_zfill) {
     const size_t sign = s->s.n && (s->s.p[0] == '-' || s->s.p[0] == '+');
     jbuf b = {0};
 
-    jbuf_add(r, &b, s->s.p, sign, NULL);
+    jbuf_part(r, &b, s, 0, sign);
     fill(r, &b, &zero, jarg_int(r, a->v[0], 0) - (int64_t)jchar_count(s->s));
-    jbuf_add(r, &b, s->s.p + sign, s->s.n - sign, s->mark ? s->mark + sign : NULL);
+    jbuf_part(r, &b, s, sign, s->s.n);
     return jbuf_value(r, &b);
 }
 

@@ -131,6 +131,7 @@ bool jiterate(jrun *r, jvalue v, jlist *out);
 void jbuf_add(jrun *r, jbuf *b, const char *p, size_t n, const uint8_t *mark);
 void jbuf_puts(jrun *r, jbuf *b, const char *s);
 void jbuf_str(jrun *r, jbuf *b, const jstr *s);
+void jbuf_part(jrun *r, jbuf *b, const jstr *s, size_t from, size_t to); /* bytes */
 void jbuf_char(jrun *r, jbuf *b, uint32_t cp, bool is_marked);
 jvalue jbuf_value(jrun *r, const jbuf *b);
 jvalue jstr_value(jrun *r, str s, const uint8_t *mark);

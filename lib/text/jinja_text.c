@@ -47,8 +47,12 @@ void jbuf_puts(jrun *r, jbuf *b, const char *s) {
     jbuf_add(r, b, s, strlen(s), NULL);
 }
 
+void jbuf_part(jrun *r, jbuf *b, const jstr *s, size_t from, size_t to) {
+    jbuf_add(r, b, s->s.p + from, to - from, s->mark ? s->mark + from : NULL);
+}
+
 void jbuf_str(jrun *r, jbuf *b, const jstr *s) {
-    jbuf_add(r, b, s->s.p, s->s.n, s->mark);
+    jbuf_part(r, b, s, 0, s->s.n);
 }
 
 void jbuf_char(jrun *r, jbuf *b, uint32_t cp, bool is_marked) {
@@ -115,7 +119,7 @@ jvalue jescape(jrun *r, const jstr *s) {
         if (known)
             jbuf_puts(r, &b, to[known - from]);
         else
-            jbuf_add(r, &b, s->s.p + i, 1, s->mark ? s->mark + i : NULL);
+            jbuf_part(r, &b, s, i, i + 1);
     }
     v = jget(r, 1, sizeof *v);
     if (!v) return jnone();
@@ -143,7 +147,7 @@ jvalue jstr_replace(jrun *r, const jstr *s, const jstr *old, const jstr *new, in
         /* An empty one stands between all characters. */
         next = old->s.n ? jchar_find(s->s, old->s, at) : at;
         if (next > s->s.n) break;
-        jbuf_add(r, &b, s->s.p + at, next - at, s->mark ? s->mark + at : NULL);
+        jbuf_part(r, &b, s, at, next);
         jbuf_str(r, &b, new);
         at = next + old->s.n;
         if (!old->s.n) {
@@ -152,11 +156,11 @@ jvalue jstr_replace(jrun *r, const jstr *s, const jstr *old, const jstr *new, in
 
             if (at >= s->s.n) break;
             n = jchar_at(s->s.p + at, s->s.n - at, &cp);
-            jbuf_add(r, &b, s->s.p + at, n, s->mark ? s->mark + at : NULL);
+            jbuf_part(r, &b, s, at, at + n);
             at += n;
         }
     }
-    jbuf_add(r, &b, s->s.p + at, s->s.n - at, s->mark ? s->mark + at : NULL);
+    jbuf_part(r, &b, s, at, s->s.n);
     return jbuf_value(r, &b);
 }
 
@@ -221,11 +225,8 @@ static size_t last_sep(str s, const jstr *sep, size_t *end) {
 
     *end = 0;
     if (sep) {
-        for (size_t at = s.n + 1; at-- > sep->s.n;)
-            if (memcmp(s.p + at - sep->s.n, sep->s.p, sep->s.n) == 0) {
-                *end = at;
-                return at - sep->s.n;
-            }
+        from = jchar_find_last(s, sep->s);
+        *end = from + sep->s.n;
         return from;
     }
     for (; (next = next_sep(s, NULL, *end, &next_end)) <= s.n; *end = next_end) from = next;
