@@ -179,6 +179,34 @@ static jvalue fn_raise(jrun *r, jvalue self, const jargs *a) {
                  text.u.s->s.p);
 }
 
+/* A directive of strftime that is a number; false: it's another. */
+static bool put_time_number(jrun *r, jbuf *b, char what) {
+    const struct tm *t = r->now;
+    const struct {
+        char what;
+        int n_digit, value;
+    } all[] = {{'Y', 1, t->tm_year + 1900},
+               {'y', 2, t->tm_year % 100},
+               {'m', 2, t->tm_mon + 1},
+               {'d', 2, t->tm_mday},
+               {'j', 3, t->tm_yday + 1},
+               {'H', 2, t->tm_hour},
+               {'I', 2, (t->tm_hour + 11) % 12 + 1},
+               {'M', 2, t->tm_min},
+               {'S', 2, t->tm_sec}};
+    char text[16];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].what == what) {
+            snprintf(text, sizeof text, "%0*d", all[i].n_digit, all[i].value);
+            jbuf_puts(r, b, text);
+            return true;
+        }
+    return false;
+}
+
+static void put_times(jrun *r, jbuf *b, str fmt);
+
 /* One directive of strftime, always in English. */
 static void put_time(jrun *r, jbuf *b, char what) {
     static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
@@ -188,77 +216,58 @@ static void put_time(jrun *r, jbuf *b, char what) {
                                          "September", "October",  "November", "December"};
     const struct tm *t = r->now;
     const char *month = months[(unsigned)t->tm_mon % 12], *day = days[(unsigned)t->tm_wday % 7];
-    char text[64] = "";
+    char text[16];
 
+    if (put_time_number(r, b, what)) return;
     switch (what) {
-    case 'Y':
-        snprintf(text, sizeof text, "%d", t->tm_year + 1900);
-        break;
-    case 'y':
-        snprintf(text, sizeof text, "%02d", t->tm_year % 100);
-        break;
-    case 'm':
-        snprintf(text, sizeof text, "%02d", t->tm_mon + 1);
-        break;
-    case 'd':
-        snprintf(text, sizeof text, "%02d", t->tm_mday);
-        break;
     case 'e':
         snprintf(text, sizeof text, "%2d", t->tm_mday);
-        break;
-    case 'j':
-        snprintf(text, sizeof text, "%03d", t->tm_yday + 1);
-        break;
-    case 'H':
-        snprintf(text, sizeof text, "%02d", t->tm_hour);
-        break;
-    case 'I':
-        snprintf(text, sizeof text, "%02d", (t->tm_hour + 11) % 12 + 1);
-        break;
-    case 'M':
-        snprintf(text, sizeof text, "%02d", t->tm_min);
-        break;
-    case 'S':
-        snprintf(text, sizeof text, "%02d", t->tm_sec);
+        jbuf_puts(r, b, text);
         break;
     case 'p':
-        snprintf(text, sizeof text, "%s", t->tm_hour < 12 ? "AM" : "PM");
+        jbuf_puts(r, b, t->tm_hour < 12 ? "AM" : "PM");
         break;
     case 'F':
-        snprintf(text, sizeof text, "%d-%02d-%02d", t->tm_year + 1900, t->tm_mon + 1, t->tm_mday);
+        put_times(r, b, str_of("%Y-%m-%d"));
         break;
     case 'T':
-        snprintf(text, sizeof text, "%02d:%02d:%02d", t->tm_hour, t->tm_min, t->tm_sec);
+        put_times(r, b, str_of("%H:%M:%S"));
         break;
     case 'A':
+        jbuf_puts(r, b, day);
+        break;
     case 'a':
-        snprintf(text, sizeof text, "%.*s", what == 'a' ? 3 : 9, day);
+        jbuf_add(r, b, day, 3, NULL);
         break;
     case 'B':
+        jbuf_puts(r, b, month);
+        break;
     case 'b':
-        snprintf(text, sizeof text, "%.*s", what == 'b' ? 3 : 9, month);
+        jbuf_add(r, b, month, 3, NULL);
         break;
     case '%':
-        snprintf(text, sizeof text, "%%");
+        jbuf_puts(r, b, "%");
         break;
     default:
         jfail(r, EW_EUNSUPPORTED, "strftime_now: %%%c is not supported", what);
         break;
     }
-    jbuf_puts(r, b, text);
+}
+
+static void put_times(jrun *r, jbuf *b, str fmt) {
+    for (size_t i = 0; i < fmt.n && !r->rc; i++) {
+        if (fmt.p[i] == '%' && i + 1 < fmt.n)
+            put_time(r, b, fmt.p[++i]);
+        else
+            jbuf_add(r, b, fmt.p + i, 1, NULL);
+    }
 }
 
 static jvalue fn_strftime(jrun *r, jvalue self, const jargs *a) {
-    const str fmt = jneed_str(r, a->v[0], "the format")->s;
     jbuf b = {0};
 
     (void)self;
-    for (size_t i = 0; i < fmt.n && !r->rc; i++) {
-        if (fmt.p[i] == '%' && i + 1 < fmt.n)
-            put_time(r, &b, fmt.p[++i]);
-        else
-            jbuf_add(r, &b, fmt.p + i, 1, NULL);
-    }
+    put_times(r, &b, jneed_str(r, a->v[0], "the format")->s);
     return jbuf_value(r, &b);
 }
 

@@ -86,6 +86,7 @@ CASES = r"""
 {{ l is nosuchtest }}
 {{ raise_exception('my ' + 'message') }}
 {{ strftime_now('%Y-%m-%d %H:%M:%S %d %b %B %a %A %j %y %I %p %%') }}
+{{ strftime_now('%e|%F %T|%S|%') }}
 {% for i in l %}{{ loop.index }}/{{ loop.index0 }}/{{ loop.revindex }}/{{ loop.revindex0 }}/{{ loop.first }}/{{ loop.last }}/{{ loop.length }}/{{ loop.cycle('o', 'e') }}/{{ loop.previtem }}/{{ loop.nextitem }}/{{ loop.depth }};{% endfor %}
 {% for i in l if i > 1 %}{{ i }}{{ loop.last }},{% else %}none{% endfor %}
 {% for i in [] %}x{% else %}empty{% endfor %}
