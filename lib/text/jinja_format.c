@@ -4,6 +4,7 @@
 #include "text/jinja_chars.h"
 #include "text/jinja_run.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum {
@@ -115,8 +116,10 @@ static void put_float(jrun *r, jbuf *b, const field *f, double v, char align) {
         snprintf(text, sizeof text, "%.*E", precision, v);
         break;
     case 'g':
-    case 'G':
         snprintf(text, sizeof text, "%.*g", precision, v);
+        break;
+    case 'G':
+        snprintf(text, sizeof text, "%.*G", precision, v);
         break;
     case '%':
         snprintf(text, sizeof text, "%.*f%%", precision, v * 100);
@@ -173,12 +176,14 @@ static void percent_value(jrun *r, jbuf *b, const field *f, jvalue v) {
     case 'x':
     case 'X':
     case 'o':
-        if (v.kind == JV_FLOAT && f->type != 'x' && f->type != 'X' && f->type != 'o')
-            put_int(r, b, f, (int64_t)v.u.f, f->align);
-        else if (jto_int(v, &i))
+        if (jto_int(v, &i))
             put_int(r, b, f, i, f->align);
-        else
+        else if (v.kind != JV_FLOAT || strchr("xXo", f->type))
             jfail(r, EW_EINVAL, "%%%c format: a number is required, not %s", f->type, jtype(v));
+        else if (fabs(v.u.f) < 9e18)
+            put_int(r, b, f, (int64_t)v.u.f, f->align);
+        else
+            jfail(r, EW_EUNSUPPORTED, "integers beyond 64 bits are not supported");
         break;
     case 'f':
     case 'F':

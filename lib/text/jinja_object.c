@@ -282,8 +282,8 @@ static uint64_t hash_of(jrun *r, jvalue key) {
         return str_hash(key.u.s->s);
     case JV_BOOL:
     case JV_INT:
-    case JV_FLOAT:
-        return (uint64_t)(int64_t)fmod(jto_double(key), 1e15);
+    case JV_FLOAT: /* infinity and nan are no int64_t */
+        return isfinite(jto_double(key)) ? (uint64_t)(int64_t)fmod(jto_double(key), 1e15) : 1;
     case JV_LIST:
         if (key.u.list->kind != SEQ_LIST) return 1;
         break;

@@ -125,6 +125,7 @@ static void test_what_a_template_may_use_is_bounded(void **state) {
          "t.jinja:1: calls or values nested too deeply"},
         {"{{ range(100001) }}", "t.jinja:1: range too big: the maximum is 100000"},
         {"{{ 9223372036854775807 + 1 }}", "t.jinja:1: integers beyond 64 bits are not supported"},
+        {"{{ '%d' % 1e300 }}", "t.jinja:1: integers beyond 64 bits are not supported"},
         {"{{ '%2000d' % 1 }}", "t.jinja:1: a field wider than 1000 characters"},
     };
     const jinja_context small = {.now = noon, .max_steps = 200000, .max_bytes = 16 << 20};
