@@ -208,18 +208,13 @@ static jvalue folded(jrun *r, jvalue v, bool keeps_case) {
     return v.kind == JV_STR && !keeps_case ? jstr_case(r, v.u.s, "lower") : v;
 }
 
-typedef struct {
-    jvalue key, item;
-} keyed;
-
-/* Merge sort: stable, as Python's, also in reverse. */
-static void sort(jrun *r, keyed *v, keyed *work, size_t n, bool reverse) {
+static void merge_sort(jrun *r, jkeyed *v, jkeyed *work, size_t n, bool reverse) {
     const size_t half = n / 2;
     size_t i = 0, j = half, k = 0;
 
     if (n < 2 || r->rc) return;
-    sort(r, v, work, half, reverse);
-    sort(r, v + half, work, n - half, reverse);
+    merge_sort(r, v, work, half, reverse);
+    merge_sort(r, v + half, work, n - half, reverse);
     while (i < half && j < n && jstep(r, 1)) {
         const int order = jorder(r, v[j].key, v[i].key, "<");
 
@@ -229,14 +224,20 @@ static void sort(jrun *r, keyed *v, keyed *work, size_t n, bool reverse) {
     if (k) memcpy(v, work, k * sizeof *v);
 }
 
+void jsort(jrun *r, jkeyed *v, size_t n, bool reverse) {
+    jkeyed *work = jget(r, n, sizeof *work);
+
+    if (work) merge_sort(r, v, work, n, reverse);
+}
+
 /* The items in the order of their keys. */
 static jvalue sorted(jrun *r, const jlist *l, const jvalue *keys, bool reverse) {
-    keyed *v = jget(r, l->n, sizeof *v), *work = jget(r, l->n, sizeof *work);
+    jkeyed *v = jget(r, l->n, sizeof *v);
     jlist *out = jlist_new(r, SEQ_LIST, l->n);
 
-    if (!v || !work) return jnone();
-    for (size_t i = 0; i < l->n; i++) v[i] = (keyed){keys[i], l->v[i]};
-    sort(r, v, work, l->n, reverse);
+    if (!v) return jnone();
+    for (size_t i = 0; i < l->n; i++) v[i] = (jkeyed){keys[i], l->v[i]};
+    jsort(r, v, l->n, reverse);
     for (size_t i = 0; i < l->n && !r->rc; i++) jlist_add(r, out, v[i].item);
     return jlist_value(out);
 }

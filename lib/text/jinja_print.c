@@ -291,17 +291,15 @@ static void json_key(jrun *r, jbuf *b, jvalue key, const jjson *how) {
 
 /* The pairs in the order of their keys. */
 static const jdict *sorted(jrun *r, const jdict *d) {
-    jdict *copy = jdict_new(r, d->n);
+    jdict *out = jdict_new(r, d->n);
+    jkeyed *v = jget(r, d->n, sizeof *v);
 
-    for (size_t i = 0; copy && i < d->n && !r->rc; i++) {
-        size_t at = i;
-
-        for (; at && !r->rc && jorder(r, d->v[i].key, copy->v[at - 1].key, "<") < 0; at--)
-            copy->v[at] = copy->v[at - 1];
-        copy->v[at] = d->v[i];
-        copy->n++;
-    }
-    return copy ? copy : d;
+    if (!out || !v) return d;
+    for (size_t i = 0; i < d->n; i++) v[i] = (jkeyed){d->v[i].key, d->v[i].value};
+    jsort(r, v, d->n, false);
+    for (; out->n < d->n; out->n++)
+        out->v[out->n] = (jpair){.key = v[out->n].key, .value = v[out->n].item};
+    return out;
 }
 
 static void json_dict(jrun *r, jbuf *b, const jdict *d, const jjson *how, unsigned level) {

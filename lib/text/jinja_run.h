@@ -156,6 +156,14 @@ typedef struct {
 } jjson;
 void jprint_json(jrun *r, jbuf *b, jvalue v, const jjson *how);
 
+/* ---- order (jinja_filter_list.c) ----------------------------------------------------------- */
+
+typedef struct {
+    jvalue key, item;
+} jkeyed;
+/* By key. Stable, as Python's, also in reverse. */
+void jsort(jrun *r, jkeyed *v, size_t n, bool reverse);
+
 /* ---- operators (jinja_op.c) ----------------------------------------------------------------- */
 
 jvalue jbinary(jrun *r, int op, jvalue a, jvalue b);

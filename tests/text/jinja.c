@@ -138,6 +138,20 @@ static void test_what_a_template_may_use_is_bounded(void **state) {
     }
 }
 
+static void test_sorting_keys_takes_few_steps(void **state) {
+    const jinja_context few = {.now = noon, .max_steps = 400000};
+    char got[512];
+    strbuf b;
+
+    (void)state;
+    strbuf_init(&b, 1 << 20);
+    for (int i = 9999; i >= 0; i--) strbuf_printf(&b, "%s\"%04d\": 1", b.n ? ", " : "{\"d\": {", i);
+    strbuf_puts(&b, "}}");
+    assert_int_equal(try_render("{{ (d | tojson(sort_keys=true))[:14] }}", b.p, &few, got), EW_OK);
+    assert_string_equal(got, "{\"0000\": 1, \"0");
+    strbuf_fini(&b);
+}
+
 /* n times `open`, then "1", then n times `close`. */
 static char *nested(const char *before, const char *open, const char *close, const char *after,
                     size_t n) {
@@ -240,6 +254,7 @@ int main(void) {
         cmocka_unit_test(test_small_templates_render_as_recorded),
         cmocka_unit_test(test_errors_name_the_template_and_the_line),
         cmocka_unit_test(test_what_a_template_may_use_is_bounded),
+        cmocka_unit_test(test_sorting_keys_takes_few_steps),
         cmocka_unit_test(test_deeply_nested_source_is_refused),
         cmocka_unit_test(test_text_of_the_context_is_marked),
         cmocka_unit_test(test_running_out_of_memory_anywhere_is_clean),
