@@ -3,6 +3,7 @@
  * edgewise render: runs a chat template on a conversation and prints what the model would see. */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/input.h"
@@ -127,13 +128,12 @@ static ew_status read_context(json_t **out, const char *path, ew_error *err) {
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int print_rendered(const ew_template *t, const json_t *context, int64_t clock_s) {
-    const size_t json_n = json_dumpb(context, NULL, 0, JSON_COMPACT);
-    char *json = mem_array(json_n, 1), *text = NULL;
+    size_t json_n, n = 0;
+    char *json = json_dump_text(context, JSON_COMPACT, &json_n), *text = NULL;
     ew_error err = {0};
-    size_t n = 0;
     int status = EXIT_OK;
 
-    if (!json || json_dumpb(context, json, json_n, JSON_COMPACT) != json_n) {
+    if (!json) {
         status = say_no_memory();
     } else if (ew_template_render(t, json, json_n, clock_s, &text, &n, &err)) {
         status = say_error(&err);

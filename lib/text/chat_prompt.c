@@ -4,6 +4,7 @@
  * the model is to think, and tokens. */
 #include "text/chat.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "text/jinja_chars.h"
 
@@ -45,30 +46,33 @@ static json_t *text_json(const char *p) {
     return v;
 }
 
-/* {"name", "arguments"} or OpenAI's {"id", "type", "function": {...}} as the latter, with arguments
- * as an object or as text. */
+/* The arguments of a call as an object or as text, whichever they came as. */
+static json_t *arguments_json(json_t *in, unsigned how) {
+    json_t *out = NULL;
+    char *text = NULL;
+
+    if ((how & ARGUMENTS_AS_TEXT) && json_is_object(in)) {
+        text = json_dump_text(in, 0, NULL);
+        out = text ? json_string(text) : NULL;
+        mem_free(text);
+    } else if (!(how & ARGUMENTS_AS_TEXT) && json_is_string(in)) {
+        out = json_loads(json_string_value(in), 0, NULL);
+    }
+    if (out) return out;
+    return in ? json_incref(in) : json_object();
+}
+
+/* {"name", "arguments"} or OpenAI's {"id", "type", "function": {...}} as the latter. */
 static json_t *call_json(const json_t *in, size_t i, unsigned how) {
     const json_t *function = json_object_get(in, "function");
     const json_t *f = function ? function : in;
-    json_t *arguments = json_object_get(f, "arguments"), *id = json_object_get(in, "id");
-    char *text = NULL;
-    json_t *given = NULL, *out;
-    char made[16] = "call00000";
+    json_t *id = json_object_get(in, "id"), *out;
+    char made[16] = "call00000"; /* nine letters and digits: Mistral's templates refuse others */
 
     for (size_t k = 8; i && k > 3; k--, i /= 10) made[k] = (char)('0' + i % 10);
-    if ((how & ARGUMENTS_AS_TEXT) && json_is_object(arguments)) {
-        const size_t n = json_dumpb(arguments, NULL, 0, 0);
-
-        text = mem_array(n + 1, 1);
-        if (text) json_dumpb(arguments, text, n, 0);
-        given = text ? json_string(text) : NULL;
-    } else if (!(how & ARGUMENTS_AS_TEXT) && json_is_string(arguments)) {
-        given = json_loads(json_string_value(arguments), 0, NULL);
-    }
-    if (!given) given = arguments ? json_incref(arguments) : json_object();
-    mem_free(text);
     out = json_pack("{s:O*, s:s, s:{s:O*, s:o}}", "id", id, "type", "function", "function", "name",
-                    json_object_get(f, "name"), "arguments", given);
+                    json_object_get(f, "name"), "arguments",
+                    arguments_json(json_object_get(f, "arguments"), how));
     if (out && !id) json_object_set_new(out, "id", json_string(made));
     return out;
 }

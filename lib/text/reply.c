@@ -5,6 +5,7 @@
  */
 #include "text/reply.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "text/jinja_chars.h"
@@ -123,14 +124,13 @@ static void give_calls(reply *r, const json_t *calls) {
     json_t *call;
 
     json_array_foreach(calls, i, call) {
-        const size_t n = json_dumpb(call, NULL, 0, JSON_COMPACT);
-        char *text = mem_array(n + 1, 1);
+        size_t n;
+        char *text = json_dump_text(call, JSON_COMPACT, &n);
 
         if (!text) {
             r->failed = true;
             return;
         }
-        json_dumpb(call, text, n, JSON_COMPACT);
         give(r, EW_PART_CALL, (str){text, n});
         mem_free(text);
     }

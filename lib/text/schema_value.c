@@ -4,6 +4,7 @@
  * sees them as they were written; an optional one may be left out. */
 #include "text/schema.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -29,12 +30,7 @@ expr blanks(schema_reader *r) {
 
 /* The value as text (mem_free), reals with this many digits; NULL: no memory. */
 static char *dump(const json_t *v, unsigned digits) {
-    const size_t flags = JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(digits);
-    const size_t n = json_dumpb(v, NULL, 0, flags);
-    char *text = n ? mem_array(n + 1, 1) : NULL;
-
-    if (text) json_dumpb(v, text, n, flags);
-    return text;
+    return json_dump_text(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(digits), NULL);
 }
 
 static bool reads_back(const char *text, const json_t *v) {
