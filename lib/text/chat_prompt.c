@@ -125,15 +125,14 @@ static void fold_system(json_t *list) {
     }
 }
 
-static json_t *messages_json(const ew_message *m, size_t n, unsigned how, ew_error *err) {
+static ew_status set_messages(json_t *v, const ew_message *m, size_t n, unsigned how,
+                              ew_error *err) {
     json_t *list = json_array();
-    ew_status rc = list ? EW_OK : no_memory(err);
+    ew_status rc = json_object_set_new(v, "messages", list) ? no_memory(err) : EW_OK;
 
     for (size_t i = 0; i < n && !rc; i++) rc = add_message(list, m + i, how, err);
     if (!rc && (how & SYSTEM_IN_USER)) fold_system(list);
-    if (!rc) return list;
-    json_decref(list);
-    return NULL;
+    return rc;
 }
 
 /* ---- variables ------------------------------------------------------------------------------ */
@@ -176,11 +175,9 @@ static ew_status set_variables(json_t *v, const char *text, ew_error *err) {
     return failed ? no_memory(err) : EW_OK;
 }
 
-static ew_status context_of(const ew_chat *c, json_t *messages, const ew_chat_options *o, json_t *v,
-                            ew_error *err) {
+static ew_status set_options(json_t *v, const ew_chat *c, const ew_chat_options *o, ew_error *err) {
     ew_status rc = EW_OK;
 
-    if (json_object_set_new(v, "messages", messages)) return no_memory(err);
     json_object_set_new(v, "add_generation_prompt", json_boolean(!o->no_reply));
     set_token(v, c->t, "bos_token", tok_bos(c->t));
     set_token(v, c->t, "eos_token", tok_eos(c->t));
@@ -196,17 +193,13 @@ static ew_status render_as(const ew_chat *c, const ew_message *m, size_t n,
                            const ew_chat_options *o, unsigned how, jinja_text *out, ew_error *err) {
     const time_t clock = (time_t)o->clock_s;
     jinja_context context = {.marks_text = true};
-    json_t *v = json_object(), *messages;
+    json_t *v = json_object();
     ew_status rc;
 
     *out = (jinja_text){0};
-    messages = v ? messages_json(m, n, how, err) : NULL;
-    if (!messages) {
-        json_decref(v);
-        return err && err->status ? err->status : EW_EINVAL;
-    }
-    rc = context_of(c, messages, o, v, err);
     context.values = v;
+    rc = set_messages(v, m, n, how, err);
+    if (!rc) rc = set_options(v, c, o, err);
     if (!gmtime_r(&clock, &context.now)) context.now = (struct tm){0};
     if (!rc) rc = jinja_render(c->program, &context, out, err);
     json_decref(v);
@@ -216,17 +209,16 @@ static ew_status render_as(const ew_chat *c, const ew_message *m, size_t n,
 ew_status chat_render(const ew_chat *c, const ew_message *m, size_t n, const ew_chat_options *o,
                       jinja_text *out, ew_error *err) {
     const bool has_system = n && strcmp(m[0].role, "system") == 0;
-    ew_error first = {0}, other;
+    ew_error first = {0};
     bool has_calls = false;
-    ew_status rc, again;
+    ew_status rc;
 
     for (size_t i = 0; i < n; i++) has_calls |= m[i].tool_calls != NULL;
     rc = render_as(c, m, n, o, 0, out, &first);
     for (unsigned how = 1; rc == EW_EINVAL && how < 4; how++) {
         if ((how & ARGUMENTS_AS_TEXT) && !has_calls) continue;
         if ((how & SYSTEM_IN_USER) && !has_system) continue;
-        again = render_as(c, m, n, o, how, out, &other);
-        if (!again) return EW_OK;
+        if (render_as(c, m, n, o, how, out, NULL) == EW_OK) return EW_OK;
     }
     if (rc && err) *err = first;
     return rc;
