@@ -63,6 +63,11 @@ json_t *reply_named_call(str name, str arguments) {
     return o ? reply_call_of(name, o) : NULL;
 }
 
+/* Takes call; false: it is NULL, or no memory. */
+static bool append(json_t *calls, json_t *call) {
+    return json_array_append_new(calls, call) == 0;
+}
+
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 /* {"get_weather": {...}}: the name is the key. */
@@ -98,15 +103,14 @@ static json_t *object_call(json_t *v) {
 
 /* Appends the call or calls in v; false: it is something else. */
 static bool add_json(json_t *calls, json_t *v) {
-    json_t *call, *e;
+    json_t *e;
     size_t i;
 
-    if (json_is_array(v)) {
-        json_array_foreach(v, i, e) if (!json_is_object(e) || !add_json(calls, e)) return false;
-        return json_array_size(v) != 0;
+    if (!json_is_array(v)) return json_is_object(v) && append(calls, object_call(v));
+    json_array_foreach(v, i, e) {
+        if (!json_is_object(e) || !add_json(calls, e)) return false;
     }
-    call = json_is_object(v) ? object_call(v) : NULL;
-    return call && json_array_append_new(calls, call) == 0;
+    return json_array_size(v) != 0;
 }
 
 /* One value after the other, with nothing but white space, commas or semicolons between. */
@@ -129,25 +133,30 @@ static bool json_calls(json_t *calls, str s) {
 
 /* ---- keys and values as text ---------------------------------------------------------------- */
 
+static json_t *member(json_t *o, str key) {
+    const char *name;
+    json_t *v;
+
+    json_object_foreach(o, name, v) {
+        if (str_is(key, name)) return v;
+    }
+    return NULL;
+}
+
 /* The type that the tool's schema gives an argument; NULL: it says nothing. */
 static const char *type_of(const json_t *tools, str function, str key) {
-    size_t i;
     json_t *tool;
+    size_t i;
 
     json_array_foreach(tools, i, tool) {
-        json_t *f = json_object_get(tool, "function"), *properties;
-        const char *name, *property;
-        json_t *schema;
+        json_t *f = json_object_get(tool, "function");
+        const char *name;
 
         if (!f) f = tool;
         name = json_string_value(json_object_get(f, "name"));
         if (!name || !str_is(function, name)) continue;
-        properties = json_object_get(json_object_get(f, "parameters"), "properties");
-        json_object_foreach(
-            properties, property,
-            schema) if (str_is(key, property)) return json_string_value(json_object_get(schema,
-                                                                                        "type"));
-        return NULL;
+        f = json_object_get(json_object_get(f, "parameters"), "properties");
+        return json_string_value(json_object_get(member(f, key), "type"));
     }
     return NULL;
 }
@@ -171,12 +180,6 @@ static str without_newlines(str s) {
     if (s.n && s.p[0] == '\n') s = (str){s.p + 1, s.n - 1};
     if (s.n && s.p[s.n - 1] == '\n') s.n--;
     return s;
-}
-
-static bool add_call(json_t *calls, str name, json_t *arguments) {
-    json_t *call = arguments ? reply_call_of(name, arguments) : NULL;
-
-    return call && json_array_append_new(calls, call) == 0;
 }
 
 /* <function=NAME> <parameter=KEY>VALUE</parameter> ... </function> */
@@ -203,7 +206,7 @@ static bool xml_calls(json_t *calls, str s, const json_t *tools) {
 
             reply_set(arguments, key, text_value(tools, name, key, without_newlines(value)));
         }
-        if (!add_call(calls, name, arguments)) return false;
+        if (!append(calls, reply_call_of(name, arguments))) return false;
     }
     return n != 0;
 }
@@ -224,7 +227,7 @@ static bool key_calls(json_t *calls, str s, const json_t *tools) {
         }
         reply_set(arguments, key, text_value(tools, name, key, value));
     }
-    return add_call(calls, name, arguments);
+    return append(calls, reply_call_of(name, arguments));
 }
 
 /* <｜DSML｜invoke name="NAME"> <｜DSML｜parameter name="KEY" string="true">VALUE</...parameter> */
@@ -250,7 +253,8 @@ static bool invoke_calls(json_t *calls, str s) {
             reply_set(arguments, (str){parameter.p, end},
                       is_text ? json_stringn(value.p, value.n) : parse(reply_trim(value)));
         }
-        if (!add_call(calls, (str){f.p, quote <= f.n ? quote : 0}, arguments)) return false;
+        if (!append(calls, reply_call_of((str){f.p, quote <= f.n ? quote : 0}, arguments)))
+            return false;
     }
     return n != 0;
 }
@@ -258,9 +262,7 @@ static bool invoke_calls(json_t *calls, str s) {
 /* ---- a name, then JSON ---------------------------------------------------------------------- */
 
 static bool add_named(json_t *calls, str name, str arguments) {
-    json_t *call = reply_named_call(reply_trim(name), arguments);
-
-    return call && json_array_append_new(calls, call) == 0;
+    return append(calls, reply_named_call(reply_trim(name), arguments));
 }
 
 /* "functions.NAME:0" as Kimi writes it. */
@@ -356,8 +358,6 @@ static bool tagged_call(json_t *calls, str s) {
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static bool read_calls(json_t *calls, call_kind kind, str body, const json_t *tools) {
-    json_t *call;
-
     switch (kind) {
     case CALL_JSON:
         return json_calls(calls, without_fence(body));
@@ -374,8 +374,7 @@ static bool read_calls(json_t *calls, call_kind kind, str body, const json_t *to
     case CALL_TAGGED:
         return tagged_call(calls, body);
     case CALL_GEMMA:
-        call = reply_gemma_call(body);
-        return call && json_array_append_new(calls, call) == 0;
+        return append(calls, reply_gemma_call(body));
     case CALL_PYTHON:
         return reply_python_calls(calls, body);
     }
