@@ -182,31 +182,44 @@ static str without_newlines(str s) {
     return s;
 }
 
-/* <function=NAME> <parameter=KEY>VALUE</parameter> ... </function> */
+/* o, or NULL when it isn't complete: then it is freed. */
+static json_t *if_complete(json_t *o, bool is_complete) {
+    if (is_complete) return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* <parameter=KEY>VALUE</parameter> ..., from `at` on. */
+static json_t *xml_arguments(str s, size_t at, str function, const json_t *tools) {
+    json_t *o = json_object();
+    bool ok = true;
+    str p;
+
+    while (ok && reply_between(s, &at, "<parameter=", "</parameter>", &p)) {
+        const size_t end = reply_find(p, ">", 0);
+        str value;
+
+        ok = end < p.n;
+        if (!ok) break;
+        value = without_newlines((str){p.p + end + 1, p.n - end - 1});
+        p.n = end;
+        ok = reply_set(o, p, text_value(tools, function, p, value));
+    }
+    return if_complete(o, ok && reply_find(s, "<parameter=", at) > s.n);
+}
+
+/* <function=NAME> parameters </function> */
 static bool xml_calls(json_t *calls, str s, const json_t *tools) {
     size_t at = 0, n = 0;
     str f;
 
     for (; reply_between(s, &at, "<function=", "</function>", &f); n++) {
         const size_t close = reply_find(f, ">", 0);
-        json_t *arguments = json_object();
-        size_t inner = close + 1;
-        str name, parameter;
+        const str name = reply_trim((str){f.p, close <= f.n ? close : 0});
 
-        if (close > f.n) {
-            json_decref(arguments);
+        if (close > f.n) return false;
+        if (!append(calls, reply_call_of(name, xml_arguments(f, close + 1, name, tools))))
             return false;
-        }
-        name = reply_trim((str){f.p, close});
-        while (reply_between(f, &inner, "<parameter=", "</parameter>", &parameter)) {
-            const size_t end = reply_find(parameter, ">", 0);
-            const size_t from = end < parameter.n ? end + 1 : parameter.n;
-            const str key = {parameter.p, end < parameter.n ? end : parameter.n};
-            const str value = {parameter.p + from, parameter.n - from};
-
-            reply_set(arguments, key, text_value(tools, name, key, without_newlines(value)));
-        }
-        if (!append(calls, reply_call_of(name, arguments))) return false;
     }
     return n != 0;
 }
@@ -215,45 +228,51 @@ static bool xml_calls(json_t *calls, str s, const json_t *tools) {
 static bool key_calls(json_t *calls, str s, const json_t *tools) {
     const size_t first = reply_find(s, "<arg_key>", 0);
     const str name = reply_trim((str){s.p, first <= s.n ? first : s.n});
-    json_t *arguments = json_object();
+    json_t *o = json_object();
     size_t at = 0;
+    bool ok = true;
     str key, value;
 
-    while (reply_between(s, &at, "<arg_key>", "</arg_key>", &key)) {
+    while (ok && reply_between(s, &at, "<arg_key>", "</arg_key>", &key)) {
         key = reply_trim(key);
-        if (!reply_between(s, &at, "<arg_value>", "</arg_value>", &value)) {
-            json_decref(arguments);
-            return false;
-        }
-        reply_set(arguments, key, text_value(tools, name, key, value));
+        ok = reply_between(s, &at, "<arg_value>", "</arg_value>", &value) &&
+             reply_set(o, key, text_value(tools, name, key, value));
     }
-    return append(calls, reply_call_of(name, arguments));
+    ok = ok && reply_find(s, "<arg_key>", at) > s.n;
+    return append(calls, reply_call_of(name, if_complete(o, ok)));
 }
 
-/* <｜DSML｜invoke name="NAME"> <｜DSML｜parameter name="KEY" string="true">VALUE</...parameter> */
+/* <｜DSML｜parameter name="KEY" string="true">VALUE</...parameter> ..., from `at` on. */
+static json_t *invoke_arguments(str s, size_t at) {
+    json_t *o = json_object();
+    bool ok = true;
+    str p;
+
+    while (ok && reply_between(s, &at, "parameter name=\"", "</｜DSML｜parameter>", &p)) {
+        const size_t end = reply_find(p, "\"", 0), close = reply_find(p, ">", 0);
+        bool is_text;
+        str value;
+
+        ok = end < close && close < p.n;
+        if (!ok) break;
+        is_text = reply_find((str){p.p, close}, "string=\"true\"", 0) <= close;
+        value = (str){p.p + close + 1, p.n - close - 1};
+        p.n = end;
+        ok = reply_set(o, p, is_text ? json_stringn(value.p, value.n) : parse(reply_trim(value)));
+    }
+    return if_complete(o, ok && reply_find(s, "parameter name=\"", at) > s.n);
+}
+
+/* <｜DSML｜invoke name="NAME"> parameters </｜DSML｜invoke> */
 static bool invoke_calls(json_t *calls, str s) {
     size_t at = 0, n = 0;
     str f;
 
     for (; reply_between(s, &at, "invoke name=\"", "</｜DSML｜invoke>", &f); n++) {
         const size_t quote = reply_find(f, "\"", 0);
-        json_t *arguments = json_object();
-        size_t inner = quote;
-        str parameter;
 
-        while (reply_between(f, &inner, "parameter name=\"", "</｜DSML｜parameter>", &parameter)) {
-            const size_t end = reply_find(parameter, "\"", 0),
-                         close = reply_find(parameter, ">", 0);
-            const str head = {parameter.p, close <= parameter.n ? close : parameter.n};
-            const bool is_text = reply_find(head, "string=\"true\"", 0) <= head.n;
-            str value;
-
-            if (close > parameter.n) break;
-            value = (str){parameter.p + close + 1, parameter.n - close - 1};
-            reply_set(arguments, (str){parameter.p, end},
-                      is_text ? json_stringn(value.p, value.n) : parse(reply_trim(value)));
-        }
-        if (!append(calls, reply_call_of((str){f.p, quote <= f.n ? quote : 0}, arguments)))
+        if (quote > f.n) return false;
+        if (!append(calls, reply_call_of((str){f.p, quote}, invoke_arguments(f, quote))))
             return false;
     }
     return n != 0;

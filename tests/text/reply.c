@@ -96,6 +96,10 @@ static const sample samples[] = {
      "<tool_call>\n<function=get_weather>\n<parameter=zip>\n75001\n</parameter>\n</function>\n"
      "</tool_call>",
      "", "", "{\"name\":\"get_weather\",\"arguments\":{\"zip\":\"75001\"}}"},
+    {QWEN_XML, false,
+     "<tool_call><function=add><parameter=a>2</parameter><parameter=b>3</function></tool_call>",
+     "<tool_call><function=add><parameter=a>2</parameter><parameter=b>3</function></tool_call>", "",
+     ""},
     {SEED, false,
      "<seed:think>two</seed:think><seed:tool_call>\n<function=add>\n<parameter=a>2</parameter>\n"
      "<parameter=b>3.5</parameter>\n</function>\n</seed:tool_call>",
@@ -105,6 +109,8 @@ static const sample samples[] = {
      "<think>x</think>\nSo:\n<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Paris"
      "</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>",
      "So:", "x", PARIS_2},
+    {GLM, false, "<tool_call>add<arg_key>a</arg_key><arg_value>2</arg_value><arg_key>b</tool_call>",
+     "<tool_call>add<arg_key>a</arg_key><arg_value>2</arg_value><arg_key>b</tool_call>", "", ""},
     /* Llama 3 */
     {LLAMA, false, "<|python_tag|>{\"name\": \"add\", \"parameters\": {\"a\": 2, \"b\": 3.5}}", "",
      "", ADD},
@@ -140,6 +146,12 @@ static const sample samples[] = {
      "<｜DSML｜parameter name=\"days\" string=\"false\">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n"
      "</｜DSML｜function_calls>",
      "", "y", PARIS_2},
+    {DSML, false,
+     "<｜DSML｜function_calls><｜DSML｜invoke name=\"add\"><｜DSML｜parameter name=\"a\" "
+     "string=\"false\">two</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>",
+     "<｜DSML｜function_calls><｜DSML｜invoke name=\"add\"><｜DSML｜parameter name=\"a\" "
+     "string=\"false\">two</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>",
+     "", ""},
     {KIMI, false,
      "<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>"
      "{\"a\": 2, \"b\": 3.5}<|tool_call_end|><|tool_calls_section_end|>",
