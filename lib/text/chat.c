@@ -66,8 +66,7 @@ bool chat_ends(const ew_chat *c, int32_t id) {
     return tok_is_eog(c->t, id) || (c->stop_id >= 0 && id == c->stop_id);
 }
 
-/* ---- where an answer begins -------------------------------------------------------------------
- */
+/* ---- where an answer begins ----------------------------------------------------------------- */
 
 enum {
     PROMPT_END = 64 /* tokens at the end of a prompt that tell how the answer begins */
@@ -121,7 +120,7 @@ static ew_status open_program(ew_chat *c, str text, const char *what, ew_error *
     c->what = mem_copy_str(what, strlen(what));
     if (!c->what) return fail(err, EW_ENOMEM, "chat template: out of memory");
     reply_form_of(&c->form, text);
-    c->shows_thoughts = c->form.think_close && reply_find(text, c->form.think_close, 0) <= text.n;
+    c->shows_thoughts = reply_find(text, c->form.think_close, 0) <= text.n;
     return read_stop(c, err);
 }
 

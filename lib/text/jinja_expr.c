@@ -4,8 +4,6 @@
  * literals. */
 #include "text/jinja_ast.h"
 
-#include "base/mem.h"
-
 enum {
     DEPTH_MAX =
         300 /* expressions within expressions; brackets count twice and take a dozen frames */

@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "text/jinja_chars.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,7 +5,6 @@
 #include "text/jinja_run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 

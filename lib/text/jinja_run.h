@@ -7,8 +7,9 @@
  * jinja_call.c (arguments, functions), jinja_filter.c, jinja_filter_list.c (filters),
  * jinja_test.c (tests), jinja_method.c, jinja_format.c (methods of strings and dicts).
  *
- * Failing. The first failure sets run->rc; from then on whatever is evaluated is JV_UNDEF, loops
- * end, and the failure comes out at the end. Code checks rc only where it would loop or index. */
+ * Failing. The first failure sets run->rc; from then on what is evaluated means nothing (JV_UNDEF
+ * or JV_NONE), loops end, and the failure comes out at the end. Code checks rc only where it would
+ * loop or index. */
 #ifndef EW_TEXT_JINJA_RUN_H
 #define EW_TEXT_JINJA_RUN_H
 

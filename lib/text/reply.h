@@ -39,8 +39,8 @@ enum {
 /* Strings are static. */
 typedef struct {
     reply_kind kind;
-    const char *think_open, *think_close;
-    bool thinks_anywhere; /* otherwise only at the beginning */
+    const char *think_open, *think_close; /* never NULL */
+    bool thinks_anywhere;                 /* otherwise only at the beginning */
     call_kind calls;
     const char *call_open, *call_close; /* open NULL: only a reply that is JSON as a whole;
                                            close NULL: up to the end */

@@ -146,8 +146,8 @@ size_t reply_marks(const reply_form *f, const char *out[REPLY_MARKS]) {
 
 bool reply_begins_in_thought(const reply_form *f, str prompt) {
     const str end = jchar_trim(prompt, false, true);
-    const str open = jchar_trim(str_of(f->think_open ? f->think_open : ""), false, true);
+    const str open = jchar_trim(str_of(f->think_open), false, true);
 
-    if (f->kind != REPLY_PLAIN || !open.n || end.n < open.n) return false;
+    if (f->kind != REPLY_PLAIN || end.n < open.n) return false;
     return memcmp(end.p + end.n - open.n, open.p, open.n) == 0;
 }
